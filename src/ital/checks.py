@@ -1,0 +1,87 @@
+"""Checks of arguments. Each error names the argument, what it was and what it may be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+
+def whole_number(value: Any, name: str, least: int) -> int:
+    """``value`` as an int of at least ``least``; a bool or a fraction is not a whole number."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def number(value: Any, name: str, allowed: str, least: float, most: float = math.inf) -> float:
+    """``value`` as a finite float in [least, most]."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    if not (math.isfinite(value) and least <= value <= most):
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return float(value)
+
+
+def positive(value: Any, name: str) -> float:
+    return number(value, name, "a positive finite number", least=np.finfo(float).tiny)
+
+
+def probability(value: Any, name: str) -> float:
+    return number(value, name, "a probability from 0 to 1", least=0.0, most=1.0)
+
+
+def index(value: Any, name: str, size: int) -> int:
+    """``value`` as an index into ``size`` images; negative ones do not count from the end."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an index from 0 to {size - 1}, got {value!r}")
+    if not 0 <= value < size:
+        raise IndexError(f"{name} must be an index from 0 to {size - 1}, got {value!r}")
+    return int(value)
+
+
+def matrix(values: Any, name: str, columns: int | None = None) -> npt.NDArray[Any]:
+    """``values`` as a real two-dimensional array, in the type that it has."""
+    wanted = "vectors of equal length: a real two-dimensional array"
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name} must be {wanted}; NumPy says: {error}") from error
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"{name} must be {wanted}, got elements of type {array.dtype}")
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"{name} must be {wanted}, got the shape {array.shape}")
+    if columns is not None and array.shape[1] != columns:
+        raise ValueError(f"{name} must be vectors of length {columns}, got length {array.shape[1]}")
+    return array
+
+
+def vector(values: Any, name: str, length: int) -> npt.NDArray[np.float64]:
+    """``values`` as one finite vector of ``length`` numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu" or array.shape != (length,):
+        raise ValueError(
+            f"{name} must hold indices or vectors of {length} numbers, got one of the shape "
+            f"{array.shape} and type {array.dtype}"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got a vector with NaN or infinite values")
+    return array.astype(float)
+
+
+def finite_rows(finite: npt.NDArray[np.bool_], name: str) -> None:
+    """Refuse rows that are not finite, and name the first of them."""
+    if not finite.all():
+        rows = np.flatnonzero(~finite)
+        raise ValueError(
+            f"{name} must be finite, but {rows.size} of {finite.size} rows hold NaN, infinite or "
+            f"overflowing values, the first of them row {rows[0]}"
+        )

@@ -1,0 +1,277 @@
+"""The relevance model of section 3.2: a Gaussian process over the pool, kept up to date.
+
+With L the Cholesky factor of the labelled images' kernel matrix and noise, and V = L^-1 K(labelled,
+pool), the pool's predictive mean is V' L^-1 y, its variances are k(x, x) - sum V^2, and the
+covariance of two images is k(x, x') - V_x' V_x'. A new label is a new row of V, O(n (d + labels));
+a removed one is a few plane rotations of rows; a changed one touches no row. There is never an
+n x n matrix: all state over the pool has one element, or one column, for each image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ital import checks, gaussian
+from ital.engine import for_blocks
+from ital.pool import FloatArray, Pool, Rows
+
+_ROWS = 32
+"""Rows of V in one piece of memory. Pieces are added as labels come, and none is ever copied."""
+
+_COLUMNS = 1 << 13
+"""Images whose columns of V are worked on at a time: a piece of that width fits a core's cache."""
+
+_KEPT_COVARIANCES = 32
+"""Images whose covariances with the pool are kept until a label changes."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The RBF kernel of eq. (4). ``variance`` and ``noise`` are its sigma_var^2 and sigma_noise^2."""
+
+    length_scale: float
+    variance: float = 1.0
+    noise: float = 1e-6
+
+    def __post_init__(self) -> None:
+        for name in ("length_scale", "variance", "noise"):
+            checks.positive(getattr(self, name), name)
+
+    def __call__(self, squared_distances: FloatArray) -> FloatArray:
+        """Covariances at these distances, without noise. Overwrites its argument."""
+        squared_distances *= -0.5 / self.length_scale**2
+        np.exp(squared_distances, out=squared_distances)
+        squared_distances *= self.variance
+        return squared_distances
+
+
+class RelevanceModel:
+    """Mean, variance and covariance of relevance over a pool, given labels of +1 and -1.
+
+    Images are named by their index in the pool. A labelled vector that is not in the pool gets a
+    negative number as its name.
+    """
+
+    def __init__(self, pool: Pool, kernel: Kernel) -> None:
+        self.pool = pool
+        self.kernel = kernel
+        self.mean = np.zeros(len(pool))
+        self.variance = np.full(len(pool), kernel.variance)
+        self._names: list[int] = []
+        self._labels = np.empty(0)
+        self._vectors = np.empty((0, pool.dimension))
+        self._factor = np.empty((0, 0))
+        self._weights = np.empty(0)
+        self._pieces: list[FloatArray] = []
+        self._covariances: dict[int, FloatArray] = {}
+
+    @property
+    def labels(self) -> dict[int, float]:
+        """Labels by name, in the order in which the model holds them."""
+        return dict(zip(self._names, self._labels.tolist(), strict=True))
+
+    def update(
+        self, labels: Mapping[int, float | None], vectors: Mapping[int, FloatArray] | None = None
+    ) -> None:
+        """Add, change and (``None``) remove labels, many at once.
+
+        ``vectors`` holds the features of the new names that are not in the pool.
+        """
+        positions = {name: position for position, name in enumerate(self._names)}
+        removed = [positions[name] for name in labels if name in positions and labels[name] is None]
+        changed = False
+        for name, label in labels.items():
+            if label is not None and name in positions and label != self._labels[positions[name]]:
+                self._labels[positions[name]] = label
+                changed = True
+        for position in sorted(removed, reverse=True):
+            self._remove(position)
+        if removed or changed:
+            self._refresh()
+        added = {n: y for n, y in labels.items() if y is not None and n not in positions}
+        if removed or added:
+            kept, self._covariances = self._covariances, {}
+            # Rows that selection computed are of use only while no other label has gone.
+            self._add(added, vectors or {}, {} if removed else kept)
+
+    def covariances(self, images: Rows, rows: Rows | None = None) -> FloatArray:
+        """Posterior covariances, shape (images, n), or (images, rows) for some of the pool.
+
+        Those with the whole pool are kept: the labels that follow need the same rows.
+        """
+        if rows is not None:
+            if all(int(image) in self._covariances for image in images):
+                known = [self._covariances[int(image)][rows] for image in images]
+                return np.array(known).reshape(len(images), len(rows))
+            prior = self.kernel(self.pool.squared_distances(self.pool.vectors(images), rows))
+            return prior - self._columns(images).T @ self._columns(rows)
+        missing = np.array([i for i in images if int(i) not in self._covariances], dtype=np.int64)
+        if missing.size:
+            self._keep(missing, self._whole_covariances(missing))
+        return np.stack([self._covariances[int(image)] for image in images])
+
+    def joint(self, batch: Rows) -> tuple[FloatArray, FloatArray]:
+        """Predictive mean and covariance of a batch, without noise."""
+        cov = self.covariances(batch, batch)
+        cov = (cov + cov.T) / 2
+        np.fill_diagonal(cov, self.variance[batch])
+        return self.mean[batch], cov
+
+    def predict(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Predictive mean and variance of vectors, wherever they are from."""
+        prior = self.kernel(self.pool.distances_between(self._vectors, vectors))
+        columns = _solve(self._factor, prior)
+        variance = self.kernel.variance - np.einsum("ij,ij->j", columns, columns)
+        return columns.T @ self._weights, np.maximum(variance, 0.0)
+
+    def probabilities(self, rows: Rows | None = None) -> FloatArray:
+        """P(R = 1), eq. (5), of the pool or of some of its images."""
+        part: Rows | slice = slice(None) if rows is None else rows
+        return gaussian.positive_probability(self.mean[part], self.variance[part])
+
+    def _add(
+        self,
+        labels: Mapping[int, float],
+        vectors: Mapping[int, FloatArray],
+        covariances: Mapping[int, FloatArray],
+    ) -> None:
+        names = list(labels)
+        while names:
+            room = _ROWS - len(self._names) % _ROWS
+            self._add_rows(names[:room], labels, vectors, covariances)
+            # The rows just added are not in these covariances.
+            names, covariances = names[room:], {}
+
+    def _add_rows(
+        self,
+        names: list[int],
+        labels: Mapping[int, float],
+        vectors: Mapping[int, FloatArray],
+        covariances: Mapping[int, FloatArray],
+    ) -> None:
+        """Add labels that fit into one piece: new rows of V, and with them mean and variance."""
+        old, count = len(self._names), len(names)
+        new_vectors = np.stack(
+            [vectors[n] if n < 0 else self.pool.vectors(np.array([n]))[0] for n in names]
+        )
+        known = np.array([name in covariances for name in names])
+        unknown = np.flatnonzero(~known)
+        if old % _ROWS == 0:
+            self._pieces.append(np.empty((_ROWS, len(self.pool))))
+        rows = self._pieces[-1][old % _ROWS :][:count]
+        for position in np.flatnonzero(known):
+            rows[position] = covariances[names[position]]
+        if unknown.size:
+            rows[unknown] = self.kernel(self.pool.squared_distances(new_vectors[unknown]))
+
+        self._extend_factor(new_vectors)
+        self._names += names
+        self._labels = np.append(self._labels, [labels[name] for name in names])
+        self._weights = _solve(self._factor, self._labels)
+        factor = self._factor[old:]
+        weights = self._weights[old:]
+
+        def fill(lo: int, hi: int) -> None:
+            part = rows[:, lo:hi]
+            if unknown.size:
+                for start, piece in self._filled(old):
+                    left = factor[unknown, start : start + len(piece)]
+                    part[unknown] -= left @ piece[:, lo:hi]
+            part[...] = _solve(factor[:, old:], part)
+            self.mean[lo:hi] += weights @ part
+            self.variance[lo:hi] -= np.einsum("ij,ij->j", part, part)
+            np.maximum(self.variance[lo:hi], 0.0, out=self.variance[lo:hi])
+
+        for_blocks(fill, len(self.pool), _COLUMNS)
+
+    def _extend_factor(self, vectors: FloatArray) -> None:
+        """More rows of L, for labelled vectors."""
+        old = len(self._factor)
+        self._vectors = np.vstack([self._vectors, vectors])
+        prior = self.kernel(self.pool.distances_between(self._vectors, vectors))
+        factor = np.zeros((len(self._vectors), len(self._vectors)))
+        factor[:old, :old] = self._factor
+        for size in range(old, len(factor)):
+            row = _solve(factor[:size, :size], prior[:size, size - old])
+            # The pivot is at least the noise; rounding may say otherwise among copies of an image.
+            pivot = self.kernel.variance + self.kernel.noise - row @ row
+            factor[size, :size] = row
+            factor[size, size] = np.sqrt(max(pivot, self.kernel.noise))
+        self._factor = factor
+
+    def _remove(self, position: int) -> None:
+        """Take a row out of L and rotate what is left, and V with it, back into shape."""
+        factor = np.delete(self._factor, position, axis=0)
+        for i in range(position, len(factor)):
+            a, b = factor[i, i], factor[i, i + 1]
+            length = np.hypot(a, b)
+            rotation = np.array([[a, b], [-b, a]]) / length
+            factor[i:, i : i + 2] = factor[i:, i : i + 2] @ rotation.T
+            upper, lower = self._row(i), self._row(i + 1)
+            upper[...], lower[...] = (
+                rotation[0, 0] * upper + rotation[0, 1] * lower,
+                rotation[1, 0] * upper + rotation[1, 1] * lower,
+            )
+        self._factor = np.tril(factor[:, :-1])
+        self._vectors = np.delete(self._vectors, position, axis=0)
+        self._labels = np.delete(self._labels, position)
+        del self._names[position]
+        del self._pieces[-(-len(self._names) // _ROWS) :]
+
+    def _refresh(self) -> None:
+        """Mean and variance from V."""
+        self._weights = _solve(self._factor, self._labels)
+
+        def fill(lo: int, hi: int) -> None:
+            self.mean[lo:hi] = 0.0
+            explained = np.zeros(hi - lo)
+            for start, piece in self._filled(len(self._names)):
+                part = piece[:, lo:hi]
+                self.mean[lo:hi] += self._weights[start : start + len(piece)] @ part
+                explained += np.einsum("ij,ij->j", part, part)
+            self.variance[lo:hi] = np.maximum(self.kernel.variance - explained, 0.0)
+
+        for_blocks(fill, len(self.pool), _COLUMNS)
+
+    def _whole_covariances(self, images: Rows) -> FloatArray:
+        rows = self.kernel(self.pool.squared_distances(self.pool.vectors(images)))
+        columns = self._columns(images)
+
+        def fill(lo: int, hi: int) -> None:
+            for start, piece in self._filled(len(self._names)):
+                rows[:, lo:hi] -= columns[start : start + len(piece)].T @ piece[:, lo:hi]
+
+        for_blocks(fill, len(self.pool), _COLUMNS)
+        return rows
+
+    def _keep(self, images: Rows, rows: FloatArray) -> None:
+        for image, row in zip(images, rows, strict=True):
+            self._covariances[int(image)] = row
+        while len(self._covariances) > max(_KEPT_COVARIANCES, len(images)):
+            del self._covariances[next(iter(self._covariances))]
+
+    def _columns(self, images: Rows) -> FloatArray:
+        """Columns of V, shape (labels, images)."""
+        pieces = [piece[:, images] for _, piece in self._filled(len(self._names))]
+        return np.concatenate(pieces) if pieces else np.empty((0, len(images)))
+
+    def _filled(self, labels: int) -> Iterator[tuple[int, FloatArray]]:
+        """The rows of V for the first labels, piece by piece, each with its first row's number."""
+        for start in range(0, labels, _ROWS):
+            yield start, self._pieces[start // _ROWS][: labels - start]
+
+    def _row(self, position: int) -> FloatArray:
+        row: FloatArray = self._pieces[position // _ROWS][position % _ROWS]
+        return row
+
+
+def _solve(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """factor^-1 right for a lower triangle."""
+    if not len(factor):
+        return right.copy()
+    solution: FloatArray = solve_triangular(factor, right, lower=True, check_finite=False)
+    return solution

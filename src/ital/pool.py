@@ -1,0 +1,127 @@
+"""The pool: n feature vectors that never change."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ital import checks
+from ital.engine import for_blocks
+
+FloatArray = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.integer[Any]]
+
+_BLOCK_ELEMENTS = 1 << 18
+"""Features converted at a time: 2 MB in double precision, about a core's second-level cache."""
+
+_SAMPLE = 1000
+"""Images, evenly spaced, that stand for all in the centre and in the median heuristic."""
+
+
+class Pool:
+    """Feature vectors in the type in which they were given: array or memory map, any real type.
+
+    They are neither copied nor rounded. Blocks of them are converted to double precision on the
+    fly, which costs little beside reading them, so that distances are as exact as if all of the
+    features were held in double precision.
+    """
+
+    def __init__(self, features: npt.ArrayLike) -> None:
+        self.features = checks.matrix(features, "features")
+        # Distances are differences of norms and products: taken from a point amid the images, they
+        # lose no digits to an offset that all of the features share.
+        self._centre = self.vectors(self._sample()).mean(axis=0)
+        self._squared_norms = np.empty(len(self))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._for_centred(self._fill_norms)
+        checks.finite_rows(np.isfinite(self._squared_norms), "features")
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.features.shape[1])
+
+    def vectors(self, rows: Rows) -> FloatArray:
+        """The features of some images in double precision."""
+        return np.asarray(self.features[rows], dtype=float)
+
+    def squared_distances(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
+        """Squared Euclidean distances, shape (vectors, images), to all images or to ``rows``."""
+        centred = vectors - self._centre
+        own = np.einsum("ij,ij->i", centred, centred)
+        columns = np.ascontiguousarray(centred.T)
+        norms = self._squared_norms if rows is None else self._squared_norms[rows]
+        out = np.empty((len(vectors), len(norms)))
+
+        def fill(lo: int, hi: int, block: FloatArray) -> None:
+            out[:, lo:hi] = _from_products((block @ columns).T, own, norms[lo:hi])
+
+        self._for_centred(fill, rows)
+        return out
+
+    def distances_between(self, some: FloatArray, others: FloatArray) -> FloatArray:
+        """Squared distances of vectors that need not be in the pool, shape (some, others)."""
+        some, others = some - self._centre, others - self._centre
+        norms = np.einsum("ij,ij->i", others, others)
+        return _from_products(some @ others.T, np.einsum("ij,ij->i", some, some), norms)
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """A hash of shape, type and values, to know these features again."""
+        digest = hashlib.sha256(repr((self.features.shape, self.features.dtype.str)).encode())
+        step = max(1, _BLOCK_ELEMENTS // self.dimension)
+        for lo in range(0, len(self), step):
+            digest.update(np.ascontiguousarray(self.features[lo : lo + step]).data)
+        return digest.hexdigest()
+
+    def median_distance(self) -> float:
+        """The median distance of two images, of an evenly spaced sample when there are many.
+
+        Where most images are copies of each other, so that it would be 0, the median of the
+        distances that are not; 1 where all images are the same.
+        """
+        rows = self._sample()
+        squared = self.squared_distances(self.vectors(rows), rows)
+        pairs = squared[np.triu_indices(len(rows), 1)]
+        # Copies come out at the rounding error of the norms, not at 0.
+        distinct = pairs[pairs > 1e-13 * self._squared_norms[rows].max()]
+        if 2 * distinct.size > pairs.size:
+            distinct = pairs
+        return float(np.sqrt(np.median(distinct))) if distinct.size else 1.0
+
+    def _sample(self) -> Rows:
+        return np.arange(0, len(self), -(-len(self) // _SAMPLE))
+
+    def _fill_norms(self, lo: int, hi: int, block: FloatArray) -> None:
+        np.einsum("ij,ij->i", block, block, out=self._squared_norms[lo:hi])
+
+    def _for_centred(
+        self, work: Callable[[int, int, FloatArray], None], rows: Rows | None = None
+    ) -> None:
+        """Call ``work(start, stop, block)`` with every block of centred features."""
+        size = len(self) if rows is None else len(rows)
+        step = max(1, _BLOCK_ELEMENTS // self.dimension)
+        buffers = threading.local()
+
+        def convert(lo: int, hi: int) -> None:
+            if not hasattr(buffers, "block"):
+                buffers.block = np.empty((min(step, size), self.dimension))
+            block = buffers.block[: hi - lo]
+            np.copyto(block, self.features[lo:hi] if rows is None else self.features[rows[lo:hi]])
+            block -= self._centre
+            work(lo, hi, block)
+
+        for_blocks(convert, size, step)
+
+
+def _from_products(products: FloatArray, own: FloatArray, norms: FloatArray) -> FloatArray:
+    """|x - y|^2 = |x|^2 + |y|^2 - 2 x'y, which rounding may take just below 0."""
+    return np.maximum(own[:, None] + norms - 2 * products, 0.0)

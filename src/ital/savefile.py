@@ -1,0 +1,127 @@
+"""A saved search: one small JSON file of labels and settings, never a pickle."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ital import checks, strategies
+from ital.history import Event
+from ital.pool import Pool
+from ital.strategies import Strategy
+from ital.user import UserModel
+
+_FORMAT = "ital search"
+_VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class SavedSearch:
+    """What a file holds. ``settings`` are the keyword arguments of ``Search``."""
+
+    settings: dict[str, Any]
+    fingerprint: str
+    events: list[Event]
+
+
+def write(
+    path: str | PathLike[str], pool: Pool, settings: dict[str, Any], events: Sequence[Event]
+) -> None:
+    """Write the file as a whole or not at all."""
+    content = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "features": pool.fingerprint,
+        "settings": {
+            **settings,
+            "strategy": _strategy_settings(settings["strategy"]),
+            "user": dataclasses.asdict(settings["user"]),
+        },
+        "events": [
+            {
+                "kind": event.kind,
+                "labels": [[image, label] for image, label in event.labels.items()],
+                "vectors": [[name, vector.tolist()] for name, vector in event.vectors.items()],
+            }
+            for event in events
+        ],
+    }
+    target = Path(path)
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def read(path: str | PathLike[str], pool: Pool) -> SavedSearch:
+    """What was saved, checked against the features of a pool."""
+    try:
+        content = json.loads(Path(path).read_bytes())
+        known = content["format"] == _FORMAT
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"path must be a saved search, but {str(path)!r} is not one") from error
+    if not known or content.get("version") != _VERSION:
+        raise ValueError(
+            f"path must be a saved search of version {_VERSION}, but {str(path)!r} says "
+            f"{content.get('format')!r} {content.get('version')!r}"
+        )
+    if content.get("features") != pool.fingerprint:
+        raise ValueError(
+            f"features must be those that {str(path)!r} was saved with, but values, type or shape "
+            f"differ (now {pool.features.shape}, {pool.features.dtype})"
+        )
+    try:
+        settings = content["settings"]
+        settings["user"] = UserModel(**settings["user"])
+        settings["strategy"] = _strategy(settings["strategy"])
+        events = [_event(event, pool) for event in content["events"]]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"path must be a saved search, but {str(path)!r} is broken: {error}") from error
+    return SavedSearch(settings, content["features"], events)
+
+
+def _strategy_settings(strategy: Strategy) -> dict[str, Any]:
+    if strategy.name not in strategies.names():
+        raise ValueError(
+            f"strategy must be one of {', '.join(strategies.names())} to be saved, "
+            f"got {strategy!r}"
+        )
+    parameters = dataclasses.asdict(strategy) if dataclasses.is_dataclass(strategy) else {}
+    return {"name": strategy.name, "parameters": parameters}
+
+
+def _strategy(settings: dict[str, Any]) -> Strategy:
+    parameters = dict(settings["parameters"])
+    if parameters.get("user") is not None:
+        parameters["user"] = UserModel(**parameters["user"])
+    return strategies.create((settings["name"], parameters))
+
+
+def _event(saved: dict[str, Any], pool: Pool) -> Event:
+    if saved["kind"] not in ("query", "answer"):
+        raise ValueError(f"kind must be 'query' or 'answer', got {saved['kind']!r}")
+    vectors = {int(name): np.array(vector, dtype=float) for name, vector in saved["vectors"]}
+    labels = {}
+    for image, label in saved["labels"]:
+        if image in vectors:
+            checks.vector(vectors[image], "vector", pool.dimension)
+        else:
+            checks.index(image, "image", len(pool))
+        if label not in (-1, 0, 1):
+            raise ValueError(f"label must be -1, 0 or 1, got {label!r}")
+        labels[image] = label
+    return Event(saved["kind"], labels, vectors)

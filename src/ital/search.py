@@ -1,0 +1,230 @@
+"""The loop that a person drives: ask with an example, answer a few questions, see the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ital import checks, ranking, savefile, strategies
+from ital.checks import IntArray
+from ital.gaussian import FloatArray
+from ital.history import Event, History
+from ital.model import Kernel, RelevanceModel
+from ital.pool import Pool
+from ital.strategies import Strategy
+from ital.user import UserModel
+
+Answer = bool | int | None
+"""Relevant (True, 1), irrelevant (False, -1) or cannot say (None, 0)."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Images of the pool, best first."""
+
+    ids: IntArray
+    means: FloatArray
+    """Predictive means of relevance: about 1 for relevant images, -1 for irrelevant ones."""
+    probabilities: FloatArray
+    """P(R = 1) under the model, eq. (5)."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Search:
+    """A search for all images that a person means.
+
+    Args:
+        features: n vectors of length d, any real type, an array or a memory map; not copied.
+        strategy: a name out of ``ital.strategies.names()``, a pair of a name and parameters, or an
+            instance.
+        user: how the user answers, for the strategies that model it.
+        length_scale: the kernel's length scale; the median distance of two images if ``None``.
+        variance: the kernel's variance.
+        noise: the variance of the noise on labels.
+        seed: for strategies that draw at random. The batch depends on it and on the answers alone.
+    """
+
+    def __init__(
+        self,
+        features: npt.ArrayLike,
+        strategy: str | tuple[str, Mapping[str, Any]] | Strategy = "ital",
+        user: UserModel | None = None,
+        length_scale: float | None = None,
+        variance: float = 1.0,
+        noise: float = 1e-6,
+        seed: int | None = None,
+    ) -> None:
+        if user is not None and not isinstance(user, UserModel):
+            raise TypeError(f"user must be a UserModel, got {user!r}")
+        if seed is not None:
+            checks.whole_number(seed, "seed", least=0)
+        self.user = user or UserModel()
+        self.strategy = strategies.create(strategy).for_user(self.user)
+        pool = Pool(features)
+        scale = pool.median_distance() if length_scale is None else length_scale
+        self.model = RelevanceModel(pool, Kernel(scale, variance, noise))
+        self._seed = int(np.random.SeedSequence().entropy) if seed is None else int(seed)
+        self._history = History()
+
+    def __len__(self) -> int:
+        """The number of images in the pool."""
+        return len(self.model.pool)
+
+    def __repr__(self) -> str:
+        answered = len(self._history.labels)
+        return f"<ital.Search: {len(self)} images, {answered} labels, strategy {self.strategy!r}>"
+
+    @property
+    def labels(self) -> dict[int, bool | None]:
+        """What is known of images of the pool: relevant, irrelevant or (``None``) unnameable."""
+        return {
+            image: None if label == 0 else label > 0
+            for image, label in self._history.labels.items()
+            if image >= 0
+        }
+
+    def query(self, relevant: Any = (), irrelevant: Any = ()) -> None:
+        """Say what is looked for: images by index, or vectors that are not in the pool, or both.
+
+        May be called again to add to the query.
+        """
+        labels: dict[int, int] = {}
+        vectors: dict[int, FloatArray] = {}
+        for examples, label, name in ((relevant, 1, "relevant"), (irrelevant, -1, "irrelevant")):
+            for example in _examples(examples, name):
+                if isinstance(example, np.ndarray):
+                    image = self._history.next_name(vectors)
+                    vectors[image] = checks.vector(example, name, self.model.pool.dimension)
+                else:
+                    image = checks.index(example, name, len(self))
+                if labels.setdefault(image, label) != label:
+                    raise ValueError(f"image {image} must not be both relevant and irrelevant")
+        if not labels:
+            raise ValueError("query needs at least one relevant or irrelevant image, got none")
+        self._apply(Event("query", labels, vectors))
+
+    def suggest(self, k: int) -> IntArray:
+        """The batch of ``k`` images whose answers the strategy wants; all that are left if fewer."""
+        k = checks.whole_number(k, "k", least=1)
+        self._require_query("suggest")
+        known = np.array([image for image in self._history.labels if image >= 0], dtype=np.int64)
+        candidates = np.delete(np.arange(len(self)), known)
+        if not candidates.size:
+            raise RuntimeError(f"suggest has no image left to ask about: all {len(self)} are known")
+        rng = np.random.default_rng([self._seed, len(self._history.events)])
+        return self.strategy.select(self.model, candidates, k, rng)
+
+    def answer(self, answers: Mapping[Any, Any]) -> None:
+        """Learn what the user says of images: True or 1, False or -1, None or 0 for cannot say.
+
+        An image that was answered before takes the new answer. One that the user cannot judge is
+        not asked about again.
+        """
+        if not isinstance(answers, Mapping):
+            raise TypeError(f"answers must be a mapping from index to answer, got {answers!r}")
+        labels: dict[int, int] = {}
+        for image, answer in answers.items():
+            labels[checks.index(image, "image", len(self))] = _label(image, answer)
+        self._require_query("answer")
+        if labels:
+            self._apply(Event("answer", labels, {}))
+
+    def undo(self) -> None:
+        """Take back the last query or answer; again for the one before it."""
+        if not self._history.events:
+            raise RuntimeError("undo needs a query or an answer to take back, there is none")
+        undone = self._history.events.pop()
+        labels = self._history.labels
+        self._update({image: labels.get(image, 0) for image in undone.labels})
+
+    def results(self, count: int | None = None) -> Results:
+        """The ``count`` best images of the pool, or all of them, by predictive mean."""
+        if count is not None:
+            checks.whole_number(count, "count", least=1)
+        self._require_query("results")
+        mean = self.model.mean
+        ids = ranking.largest(mean, count)
+        return Results(ids, mean[ids], self.model.probabilities(ids))
+
+    def predict(self, vectors: npt.ArrayLike) -> FloatArray:
+        """Predictive means of relevance for vectors that need not be in the pool."""
+        rows = vectors if np.ndim(vectors) != 1 else [vectors]
+        array = checks.matrix(rows, "vectors", self.model.pool.dimension).astype(float)
+        checks.finite_rows(np.isfinite(array).all(axis=1), "vectors")
+        self._require_query("predict")
+        return self.model.predict(array)[0]
+
+    def score(self, batch: Iterable[int]) -> float:
+        """The strategy's value of a batch; nats, where the strategy is about information."""
+        images = [checks.index(image, "batch", len(self)) for image in batch]
+        if not images or len(set(images)) < len(images):
+            raise ValueError(f"batch must hold one or more different images, got {images!r}")
+        self._require_query("score")
+        return self.strategy.score(self.model, np.array(images))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write labels and settings, but no features, to one small file."""
+        kernel = self.model.kernel
+        settings = {
+            "strategy": self.strategy,
+            "user": self.user,
+            "length_scale": kernel.length_scale,
+            "variance": kernel.variance,
+            "noise": kernel.noise,
+            "seed": self._seed,
+        }
+        savefile.write(path, self.model.pool, settings, self._history.events)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], features: npt.ArrayLike) -> Search:
+        """The search that was saved to ``path``, over the same features."""
+        saved = savefile.read(path, Pool(features))
+        search = cls(features, **saved.settings)
+        search._history.events.extend(saved.events)
+        search._update(search._history.labels)
+        return search
+
+    def _apply(self, event: Event) -> None:
+        self._history.events.append(event)
+        self._update(event.labels)
+
+    def _update(self, labels: Mapping[int, int]) -> None:
+        """Bring the model up to date: an image without a label, or unnameable, is not in it."""
+        vectors = {n: v for event in self._history.events for n, v in event.vectors.items()}
+        self.model.update({image: label or None for image, label in labels.items()}, vectors)
+
+    def _require_query(self, what: str) -> None:
+        if not self.model.labels:
+            raise RuntimeError(f"{what} needs a query first: call query(relevant=[...])")
+
+
+def _examples(examples: Any, name: str) -> list[Any]:
+    """Single examples: whole numbers for images of the pool, arrays for vectors from outside."""
+    if isinstance(examples, (int, np.integer)):
+        return [examples]
+    if isinstance(examples, (str, bytes)) or not isinstance(examples, Iterable):
+        raise TypeError(f"{name} must be indices or vectors, got {examples!r}")
+    parts = list(examples)
+    if parts and all(isinstance(part, (float, np.floating)) for part in parts):
+        parts = [parts]  # numbers that are not whole are one vector
+    return [p if isinstance(p, (int, np.integer)) else np.asarray(p) for p in parts]
+
+
+def _label(image: Any, answer: Any) -> int:
+    """1, -1 or 0. ``False`` is irrelevant while 0 is cannot say, so the type comes first."""
+    if answer is None:
+        return 0
+    if isinstance(answer, (bool, np.bool_)):
+        return 1 if answer else -1
+    if isinstance(answer, (int, float, np.integer, np.floating)) and answer in (-1, 0, 1):
+        return int(answer)
+    raise ValueError(
+        f"the answer to image {image} must be True, False or None (or 1, -1, 0), got {answer!r}"
+    )

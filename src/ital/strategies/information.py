@@ -1,0 +1,88 @@
+"""ITAL and joint entropy: the strategies of Barz, Kaeding and Denzler (GCPR 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, Self, get_args
+
+import numpy as np
+
+from ital import gaussian
+from ital.checks import IntArray
+from ital.model import RelevanceModel
+from ital.strategies.base import Strategy
+from ital.strategies.greedy import Greedy
+from ital.strategies.measures import Objective, PaperInformation, information
+from ital.strategies.sampling import SampledBatch
+from ital.user import UserModel
+
+Posterior = Literal["paper", "exact"]
+
+
+class InformationStrategy(Strategy):
+    """Batches built greedily for the greatest value of an objective in nats."""
+
+    def objective(self, model: RelevanceModel) -> Objective:
+        """What is to be made as large as possible; the joint entropy H(R_u) by default."""
+        return Objective(UserModel())
+
+    def select(
+        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+    ) -> IntArray:
+        return Greedy(model, candidates, self.objective(model)).select(k)
+
+    def score(self, model: RelevanceModel, batch: IntArray) -> float:
+        """The objective's value in nats; sampled for batches of more than six images."""
+        objective = self.objective(model)
+        mean, cov = model.joint(batch)
+        head = gaussian.MAX_DIMENSIONS
+        table = gaussian.sign_probabilities(mean[None, :head], cov[None, :head, :head])
+        if len(batch) <= head:
+            return float(objective.values(mean[None], cov[None], table)[0])
+        # The chain rule: what each further image adds to the information of those before it.
+        told = float(information(table, head, objective.channel)[0])
+        value = told
+        for size in range(head, len(batch)):
+            sampled = SampledBatch(mean[:size], cov[:size, :size], objective)
+            values, gains = sampled.values(mean[[size]], cov[[size], : size + 1])
+            value, told = told + float(values[0]), told + float(gains[0])
+        return value
+
+
+@dataclass(frozen=True)
+class Entropy(InformationStrategy):
+    """The batch of the greatest joint entropy H(R_u) (section 4.2): ITAL's first term alone."""
+
+    name = "entropy"
+
+
+@dataclass(frozen=True)
+class ITAL(InformationStrategy):
+    """Information-Theoretic Active Learning: the greatest mutual information of relevance and
+    answers, eq. (11), under a model of the user.
+
+    ``posterior="paper"`` is eq. (11) with the process updated by the answers, eq. (9) for a perfect
+    user. ``posterior="exact"`` is the mutual information by Bayes' rule, I = H(F) - sum_i H(F_i|R_i).
+    ``user`` is that of the search if none is given.
+    """
+
+    user: UserModel | None = None
+    posterior: Posterior = "paper"
+
+    name = "ital"
+
+    def __post_init__(self) -> None:
+        if self.posterior not in get_args(Posterior):
+            raise ValueError(f"posterior must be 'paper' or 'exact', got {self.posterior!r}")
+        if not isinstance(self.user, UserModel | None):
+            raise TypeError(f"user must be a UserModel, got {self.user!r}")
+
+    def for_user(self, user: UserModel) -> Self:
+        return replace(self, user=user) if self.user is None else self
+
+    def objective(self, model: RelevanceModel) -> Objective:
+        user = self.user or UserModel()
+        if self.posterior == "exact":
+            return Objective(user)
+        # H(R_u), which a perfect user tells, bounds the paper's form.
+        return Objective(UserModel(), PaperInformation(user, model.kernel.noise))

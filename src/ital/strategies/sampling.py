@@ -1,0 +1,183 @@
+"""Batches too large for a table of all sign patterns: the batch so far is sampled.
+
+What one more image i tells beside a batch A is an expectation over the answers F_A, or in the
+paper's form over signs R_A and answers F_A. It is taken over draws from the model. For each draw
+the latent vector y_A that goes with it is a set of weighted nodes from sequential conditioning (the
+GHK simulator of Geweke, Hajivassiliou and Keane); given y_A the sign of image i is one univariate
+probability. All candidates share the draws and nodes, so that their differences are far more exact
+than the values themselves, and the draws are the same in every call.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from ital import gaussian
+from ital.gaussian import FloatArray
+from ital.strategies.measures import SMALL, Objective, PaperInformation, information
+from ital.user import ANSWERS, UserModel
+
+DRAWS = 256
+"""Draws of answers. The standard error of a gain is at most log(2) / 2 / sqrt(DRAWS) = 0.022."""
+
+NODES = 64
+"""Latent vectors for each draw."""
+
+_CHUNK = 1 << 20
+"""Elements of a table over candidates, draws and nodes at a time."""
+
+_JITTER = 1e-10
+"""Share of the variance that keeps the factor of a singular covariance real."""
+
+_UNANSWERED = 1e12
+"""Noise, in units of the variance, that makes an answer say nothing."""
+
+_SIGNS = UserModel()
+"""Through its channel an answer is the sign itself."""
+
+
+class SampledBatch:
+    """Draws and nodes for one batch, which serve every candidate for the next place in it."""
+
+    def __init__(self, mean: FloatArray, cov: FloatArray, objective: Objective) -> None:
+        m = len(mean)
+        rng = np.random.default_rng(m)
+        factor = _factor(cov)
+        self._mean, self._cov, self._objective = mean, cov, objective
+        self._precision = np.linalg.inv(factor @ factor.T)
+        signs = np.where(mean + rng.standard_normal((DRAWS, m)) @ factor.T > 0, 1, -1)
+        user = objective.channel
+        told = signs if user.is_perfect else _answers(signs, user, rng)
+        likelihood = user.channel[told + 1]
+        self._latent, weights = _ghk(mean, factor, likelihood, rng)
+        self._weights = weights / weights.sum(axis=1, keepdims=True)
+        if objective.paper is not None:
+            self._prepare_paper(signs, objective.paper, rng)
+
+    def values(self, mean: FloatArray, cov: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values up to a constant, and gains of information, of candidates for the next place.
+
+        ``mean`` has the shape (candidates,); a row of ``cov`` holds a candidate's covariances with
+        the batch, and last its variance.
+        """
+        gains, values = np.empty(len(mean)), np.empty(len(mean))
+        step = max(1, _CHUNK // (DRAWS * NODES))
+        for part in (slice(lo, lo + step) for lo in range(0, len(mean), step)):
+            shared, variance = cov[part, :-1], cov[part, -1]
+            slope = shared @ self._precision
+            own = np.maximum(variance - np.einsum("ij,ij->i", slope, shared), 0.0)
+            given = _given(self._latent, self._mean, mean[part], slope)
+            positive = gaussian.positive_probability(given, own[:, None, None])
+            probability = np.einsum("cdn,dn->cd", positive, self._weights)
+            table = np.stack([1 - probability, probability], axis=-1)
+            gains[part] = information(table, 1, self._objective.channel).mean(axis=1)
+            values[part] = gains[part]
+            if self._objective.paper is not None:
+                values[part] += self._paper_term(mean[part], shared, variance, slope, own, table)
+        return values, gains
+
+    def _prepare_paper(
+        self, signs: npt.NDArray[np.int64], paper: PaperInformation, rng: np.random.Generator
+    ) -> None:
+        """Nodes for the signs under the process that was updated with the answers."""
+        answers = _answers(signs, paper.user, rng)
+        noise = np.where(answers == 0, _UNANSWERED * self._cov.diagonal().max(), paper.noise)
+        self._answer_precision = np.linalg.inv(self._cov + noise[:, :, None] * np.eye(len(self._mean)))
+        surprise = np.where(answers == 0, 0.0, answers - self._mean)
+        self._tilt = np.einsum("dij,dj->di", self._answer_precision, surprise)
+        after_mean = self._mean + self._tilt @ self._cov
+        after_cov = self._cov - self._cov @ self._answer_precision @ self._cov
+        self._after_latent, self._after_weights = _ghk(
+            after_mean, _factor(after_cov), _SIGNS.channel[signs + 1], rng
+        )
+
+    def _paper_term(
+        self,
+        mean: FloatArray,
+        shared: FloatArray,
+        variance: FloatArray,
+        slope: FloatArray,
+        own: FloatArray,
+        table: FloatArray,
+    ) -> FloatArray:
+        """The expectation of log P(R_A, R_i | F_A, F_i) over all that is drawn or enumerated."""
+        paper = self._objective.paper
+        assert paper is not None
+        given = _given(self._after_latent, self._mean, mean, slope)
+        own, noise = own[:, None, None], paper.noise
+        expected = mean[:, None] + shared @ self._tilt.T
+        explained = np.einsum("ci,dij,cj->cd", shared, self._answer_precision, shared)
+        spread = np.maximum(variance[:, None] - explained, 0.0) + noise
+        total = np.zeros(len(mean))
+        for row, answer in enumerate(ANSWERS):
+            weights, latent, left = self._after_weights / NODES, given, own
+            if answer:
+                # p(f_i | y_A) / p(f_i | f_A) weighs the nodes; then y_i given y_A and f_i.
+                density = _density(answer - given, own + noise)
+                weights = weights * density / _density(answer - expected, spread)[:, :, None]
+                latent = given + own / (own + noise) * (answer - given)
+                left = own * noise / (own + noise)
+            for column, sign in enumerate((-1, 1)):
+                share = paper.user.channel[row, column]
+                if share > 0:
+                    right = gaussian.positive_probability(sign * latent, left)
+                    joint = np.minimum((weights * right).sum(axis=2), 1.0)
+                    total += (share * table[:, :, column] * np.log(joint + SMALL)).mean(axis=1)
+        return total
+
+
+def _given(
+    latent: FloatArray, mean: FloatArray, own_mean: FloatArray, slope: FloatArray
+) -> FloatArray:
+    """E(y_i | y_A) at every node, shape (candidates, draws, nodes)."""
+    result: FloatArray = np.einsum("ci,dni->cdn", slope, latent - mean, optimize=True)
+    result += own_mean[:, None, None]
+    return result
+
+
+def _density(distance: FloatArray, variance: FloatArray) -> FloatArray:
+    result: FloatArray = np.exp(-0.5 * distance**2 / variance) / np.sqrt(variance)
+    return result
+
+
+def _factor(cov: FloatArray) -> FloatArray:
+    largest = np.max(np.diagonal(cov, axis1=-2, axis2=-1), axis=-1)[..., None, None]
+    jitter = (_JITTER * largest + np.finfo(float).tiny) * np.eye(cov.shape[-1])
+    return np.linalg.cholesky(cov + jitter)
+
+
+def _answers(
+    signs: npt.NDArray[np.int64], user: UserModel, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Answers drawn from the channel, given the signs."""
+    below = np.cumsum(user.channel, axis=0)[:, (signs + 1) // 2]
+    return (rng.random(signs.shape) >= below[:2]).sum(axis=0) - 1
+
+
+def _ghk(
+    mean: FloatArray, factor: FloatArray, likelihood: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Weighted nodes of y ~ N(mean, factor factor') given answers, one dimension after the other.
+
+    ``likelihood`` (draws, m, 2) is P(answer | sign) for a negative and a positive sign. The mean
+    weight of a draw's nodes estimates the probability of its answers.
+    """
+    draws, m = likelihood.shape[:2]
+    factor = np.broadcast_to(factor, (draws, m, m))
+    mean = np.broadcast_to(mean, (draws, m))
+    innovations = np.zeros((draws, NODES, m))
+    weights = np.ones((draws, NODES))
+    for j in range(m):
+        before = np.einsum("dni,di->dn", innovations[:, :, :j], factor[:, j, :j])
+        scaled = (mean[:, j, None] + before) / factor[:, j, j, None]
+        # The probabilities of both signs, as the answer leaves them.
+        minus, plus = special.ndtr(-scaled), special.ndtr(scaled)
+        told_minus, told_plus = minus * likelihood[:, j, :1], plus * likelihood[:, j, 1:]
+        weights *= told_minus + told_plus
+        positive = rng.random(weights.shape) * (told_minus + told_plus) < told_plus
+        tail = rng.random(weights.shape) * np.where(positive, plus, minus)
+        quantile = special.ndtri(np.maximum(tail, np.finfo(float).tiny))
+        innovations[:, :, j] = np.where(positive, -quantile, quantile)
+    return mean[:, None] + np.einsum("dni,dji->dnj", innovations, factor, optimize=True), weights
