@@ -39,8 +39,8 @@ _CERTAIN = 9.0
 _LEAST_VARIANCE = 1e-14
 """Conditional variances below this (of 1) are the rounding error of the conditioning."""
 
-_CHUNK = 1 << 14
-"""Elements in a temporary array, few enough to stay in the processor's cache."""
+_CHUNK = 1 << 16
+"""Elements in a temporary array, few enough to stay in the cache, many enough to share the interpreter."""
 
 
 class _Rule(NamedTuple):
@@ -68,7 +68,21 @@ def _graded_rule(points: int, panels: int, ratio: float) -> _Rule:
     return _Rule(0.0, np.cos(distance), np.sin(distance), (half * w).ravel())
 
 
-_RULES = (_gauss_rule(0.6, 12), _gauss_rule(0.12, 24), _graded_rule(10, 13, 4.0))
+_Rules = tuple[_Rule, ...]
+
+FINE: _Rules = (
+    _gauss_rule(0.9, 8),
+    _gauss_rule(0.6, 12),
+    _gauss_rule(0.12, 24),
+    _graded_rule(10, 13, 4.0),
+)
+"""Rounding error where a Gauss rule serves, about 1e-9 where the graded one is needed."""
+
+COARSE: _Rules = (_gauss_rule(0.9, 4), _gauss_rule(0.6, 6), *FINE[2:])
+"""Half the cost, for bounds that are raised by ``COARSE_ERROR``."""
+
+COARSE_ERROR = 1e-5
+"""More than coarse entropies of up to three dimensions are off, in nats."""
 
 
 def bivariate(h: npt.ArrayLike, k: npt.ArrayLike, rho: npt.ArrayLike) -> FloatArray:
@@ -76,68 +90,12 @@ def bivariate(h: npt.ArrayLike, k: npt.ArrayLike, rho: npt.ArrayLike) -> FloatAr
 
     The absolute error is below 1e-12 up to |rho| = 1 - 1e-12; at |rho| = 1 the limit is taken.
     """
-    limits = np.broadcast_arrays(
+    h, k, rho = np.broadcast_arrays(
         np.clip(np.asarray(h, dtype=float), -_FAR, _FAR),
         np.clip(np.asarray(k, dtype=float), -_FAR, _FAR),
         np.clip(np.asarray(rho, dtype=float), -1.0, 1.0),
     )
-    flat_h, flat_k, flat_rho = (array.ravel() for array in limits)
-    value = np.empty_like(flat_h)
-    for lo in range(0, value.size, _CHUNK):
-        part = slice(lo, lo + _CHUNK)
-        value[part] = _bivariate(flat_h[part], flat_k[part], flat_rho[part])
-    return value.reshape(limits[0].shape)
-
-
-def _bivariate(h: FloatArray, k: FloatArray, rho: FloatArray) -> FloatArray:
-    value = special.ndtr(h) * special.ndtr(k)
-    for rule, rows in _rows_by_rule((1.0 - rho) * (1.0 + rho)):
-        if rule.least_residual > 0:
-            value[rows] += _bivariate_interaction(h[rows], k[rows], rho[rows], rule)
-        else:
-            value[rows] = _owen(h[rows], k[rows], rho[rows])
-    return np.clip(value, 0.0, 1.0)
-
-
-def _bivariate_interaction(
-    h: FloatArray, k: FloatArray, rho: FloatArray, rule: _Rule
-) -> FloatArray:
-    """Phi2(h, k; rho) - Phi(h) Phi(k): Plackett's identity for the smallest case."""
-    product, squares = h * k, (h * h + k * k) / 2
-    total = np.zeros_like(h)
-    for sin, cos, weight in zip(rule.sin, rule.cos, rule.weights, strict=True):
-        r = rho * sin
-        own = 1.0 - r * r
-        total += weight * cos * np.exp((r * product - squares) / own) / np.sqrt(own)
-    result: FloatArray = total * rho / (2 * np.pi)
-    return result
-
-
-def _owen(h: FloatArray, k: FloatArray, rho: FloatArray) -> FloatArray:
-    """Phi2 = (Phi(h) + Phi(k)) / 2 - T(h, a_h) - T(k, a_k) - [h and k on two sides of 0] / 2.
-
-    a_h = (k - rho h) / (h sqrt(1 - rho^2)), written with 1 - |rho|, which is exact near |rho| = 1.
-    """
-    sign = np.where(rho < 0, -1.0, 1.0)
-    near, wide = 1.0 - np.abs(rho), 1.0 + np.abs(rho)
-    root = np.sqrt(near * wide)
-    k_less_h = (k - sign * h) + sign * near * h
-    h_less_k = (h - sign * k) + sign * near * k
-    with np.errstate(divide="ignore", invalid="ignore"):
-        a_h, a_k = k_less_h / (h * root), h_less_k / (k * root)
-        at_origin = np.where(rho < 0, np.sqrt(wide / near), np.sqrt(near / wide))
-    # 0/0 is the origin, approached along h = k, or |rho| = 1 with h = sign k, where T(h, 0) = 0.
-    origin = (h == 0) & (k == 0)
-    a_h = np.where(origin, at_origin, np.nan_to_num(a_h, nan=0.0, posinf=np.inf, neginf=-np.inf))
-    a_k = np.where(origin, at_origin, np.nan_to_num(a_k, nan=0.0, posinf=np.inf, neginf=-np.inf))
-    opposite = (h * k < 0) | ((h * k == 0) & (h + k < 0))
-    value: FloatArray = (
-        0.5 * (special.ndtr(h) + special.ndtr(k))
-        - special.owens_t(h, a_h)
-        - special.owens_t(k, a_k)
-        - 0.5 * opposite
-    )
-    return value
+    return _pair_table(h.ravel(), k.ravel(), rho.ravel())[1, 1].reshape(h.shape)
 
 
 def positive_probability(mean: npt.ArrayLike, variance: npt.ArrayLike) -> FloatArray:
@@ -145,20 +103,6 @@ def positive_probability(mean: npt.ArrayLike, variance: npt.ArrayLike) -> FloatA
     h = _standard(np.asarray(mean, dtype=float), np.asarray(variance, dtype=float))
     result: FloatArray = special.ndtr(h)
     return result
-
-
-def pair_probabilities(
-    mean: FloatArray,
-    other_mean: FloatArray,
-    variance: FloatArray,
-    other_variance: FloatArray,
-    covariance: FloatArray,
-) -> FloatArray:
-    """Tables of pairs, shape (..., 2, 2): ``sign_probabilities`` for two dimensions at less cost."""
-    h, k = _standard(mean, variance), _standard(other_mean, other_variance)
-    scale = np.sqrt(np.maximum(variance * other_variance, 0.0))
-    rho = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
-    return _pair_table(*np.broadcast_arrays(h, k, rho))
 
 
 def sign_probabilities(
@@ -177,26 +121,52 @@ def sign_probabilities(
     if cov.shape != (*mean.shape, d):
         raise ValueError(f"cov must have the shape {(*mean.shape, d)}, got {cov.shape}")
     shape = mean.shape[:-1]
-    h, corr = _standardise(mean.reshape(-1, d), cov.reshape(-1, d, d))
+    # Rows go last from here on: every operation then runs along them.
+    columns = np.ascontiguousarray(np.moveaxis(cov.reshape(-1, d, d), 0, -1))
+    h, corr = _standardise(np.ascontiguousarray(mean.reshape(-1, d).T), columns)
     if head is not None:
         head = np.broadcast_to(head, (*shape, *(2,) * (d - 1))).reshape(-1, *(2,) * (d - 1))
-    return _table(h, corr, head).reshape(*shape, *(2,) * d)
+        head = np.moveaxis(head, 0, -1)
+    return np.moveaxis(_table(h, corr, head), -1, 0).reshape(*shape, *(2,) * d)
+
+
+def extended_probabilities(
+    mean: FloatArray,
+    cov: FloatArray,
+    head: FloatArray,
+    last_mean: FloatArray,
+    last_variance: FloatArray,
+    covariances: FloatArray,
+    rules: _Rules = FINE,
+) -> FloatArray:
+    """The tables of one vector of m dimensions with each of many for its last dimension.
+
+    ``mean``, ``cov`` and ``head`` (its table) are those of the vector; the last dimensions have
+    means and variances (rows,) and ``covariances`` (m, rows) with it. The result is
+    ``sign_probabilities`` of the extended vectors, shape (rows, 2, ..., 2).
+    """
+    m, rows = covariances.shape
+    if m == 1:
+        h, k = _standard(mean, cov[0]), _standard(last_mean, last_variance)
+        scale = np.sqrt(np.maximum(cov[0] * last_variance, np.finfo(float).tiny))
+        rho = np.clip(covariances[0] / scale, -1.0, 1.0)
+        return np.moveaxis(_pair_table(np.broadcast_to(h, k.shape), k, rho, rules), -1, 0)
+    whole_cov = np.empty((m + 1, m + 1, rows))
+    whole_mean = np.empty((m + 1, rows))
+    whole_mean[:m], whole_mean[m] = mean[:, None], last_mean
+    whole_cov[:m, :m], whole_cov[m, m] = cov[:, :, None], last_variance
+    whole_cov[m, :m] = whole_cov[:m, m] = covariances
+    h, corr = _standardise(whole_mean, whole_cov)
+    return np.moveaxis(_table(h, corr, head[..., None], rules), -1, 0)
 
 
 def entropy(probabilities: FloatArray, dimensions: int = 1) -> FloatArray:
     """Entropy in nats of tables that fill the last ``dimensions`` axes."""
     axes = tuple(range(-dimensions, 0))
-    result: FloatArray = special.entr(np.maximum(probabilities, 0.0)).sum(axis=axes)
+    # p log p is 0 at p = 0; NumPy's logarithm is several times faster than SciPy's `entr`.
+    logarithms = np.log(np.maximum(probabilities, np.finfo(float).tiny))
+    result: FloatArray = -(probabilities * logarithms).sum(axis=axes)
     return result
-
-
-def _standardise(mean: FloatArray, cov: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means over standard deviations, and correlations; no variance means no correlation."""
-    variance = np.diagonal(cov, axis1=1, axis2=2)
-    deviation = np.sqrt(np.maximum(variance, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        corr = cov / deviation[:, :, None] / deviation[:, None, :]
-    return _standard(mean, variance), _as_correlation(np.where(np.isfinite(corr), corr, 0.0))
 
 
 def _standard(mean: FloatArray, variance: FloatArray) -> FloatArray:
@@ -206,116 +176,208 @@ def _standard(mean: FloatArray, variance: FloatArray) -> FloatArray:
     return np.clip(h, -_FAR, _FAR)
 
 
-def _as_correlation(corr: FloatArray) -> FloatArray:
-    corr = np.clip(corr, -1.0, 1.0)
-    np.einsum("rii->ri", corr)[...] = 1.0
-    return corr
+def _standardise(mean: FloatArray, cov: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Standardised means and correlations; no variance means no correlation."""
+    variance = np.einsum("iir->ir", cov)
+    deviation = np.sqrt(np.maximum(variance, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        corr = cov / deviation[:, None] / deviation[None, :]
+    return _standard(mean, variance), np.clip(np.where(np.isfinite(corr), corr, 0.0), -1.0, 1.0)
 
 
-def _table(h: FloatArray, corr: FloatArray, head: FloatArray | None = None) -> FloatArray:
-    """The table of standardised rows: h (rows, d), corr (rows, d, d)."""
-    d = h.shape[1]
+def _table(
+    h: FloatArray, corr: FloatArray, head: FloatArray | None = None, rules: _Rules = FINE
+) -> FloatArray:
+    """Tables, shape (2, ..., 2, rows), of standardised means (d, rows), correlations (d, d, rows).
+
+    Only correlations of different dimensions are looked at.
+    """
+    d, rows = h.shape
     if d == 1:
-        return np.stack([special.ndtr(-h[:, 0]), special.ndtr(h[:, 0])], axis=-1)
-    certain = np.flatnonzero((np.abs(h) > _CERTAIN).all(axis=0)) if len(h) else []
+        return np.stack([special.ndtr(-h[0]), special.ndtr(h[0])])
+    certain = np.flatnonzero((np.abs(h) > _CERTAIN).all(axis=1)) if rows else []
     if len(certain):
-        return _table_beside(int(certain[0]), h, corr)
+        return _table_beside(int(certain[0]), h, corr, rules)
     if d == 2:
-        return _pair_table(h[:, 0], h[:, 1], corr[:, 0, 1])
+        return _pair_table(h[0], h[1], corr[0, 1], rules)
     if head is None:
-        head = _table(h[:, :-1], corr[:, :-1, :-1])
-    interaction = np.empty_like(head)
-    for rule, rows in _rows_by_rule(_last_pivot(corr)):
+        head = _table(h[:-1], corr[:-1, :-1], None, rules)
+    interaction = np.empty((*(2,) * (d - 1), rows))
+    for rule, chosen in _rows_by_rule(_residual(corr), rules):
         step = max(1, _CHUNK // rule.sin.size)
-        for part in (rows[lo : lo + step] for lo in range(0, rows.size, step)):
-            interaction[part] = _interaction(h[part], corr[part], rule)
-    last = h[:, -1].reshape(-1, *(1,) * (d - 1))
-    plus = head * special.ndtr(last) + interaction
-    return np.clip(np.stack([head - plus, plus], axis=-1), 0.0, 1.0)
+        for part in (chosen[lo : lo + step] for lo in range(0, chosen.size, step)):
+            interaction[..., part] = _interaction(h[:, part], corr[:, :, part], rule, rules)
+    plus = head * special.ndtr(h[-1]) + interaction
+    return np.clip(np.stack([head - plus, plus], axis=-2), 0.0, 1.0)
 
 
-def _table_beside(certain: int, h: FloatArray, corr: FloatArray) -> FloatArray:
+def _table_beside(certain: int, h: FloatArray, corr: FloatArray, rules: _Rules) -> FloatArray:
     """The table where one dimension's sign is certain in every row: that factor stands alone."""
-    others = [j for j in range(h.shape[1]) if j != certain]
-    rest = _table(h[:, others], corr[:, others][:, :, others])
-    own = _table(h[:, [certain]], corr[:, [certain]][:, :, [certain]])
-    return np.expand_dims(rest, 1 + certain) * _along(own, certain, h.shape[1])
+    others = [j for j in range(len(h)) if j != certain]
+    rest = _table(h[others], corr[others][:, others], None, rules)
+    own = _table(h[[certain]], corr[[certain]][:, [certain]])
+    return np.expand_dims(rest, certain) * _along(own, certain, len(h))
 
 
-def _pair_table(h: FloatArray, k: FloatArray, rho: FloatArray) -> FloatArray:
-    both = bivariate(h, k, rho)
-    only_h = special.ndtr(h) - both
-    only_k = special.ndtr(k) - both
-    neither = special.ndtr(-h) - only_k
-    table = np.stack([neither, only_k, only_h, both], axis=-1).reshape(-1, 2, 2)
-    return np.maximum(table, 0.0)
+def _pair_table(
+    h: FloatArray, k: FloatArray, rho: FloatArray, rules: _Rules = FINE
+) -> FloatArray:
+    table = np.empty((2, 2, h.size))
+    for lo in range(0, h.size, _CHUNK):
+        part = slice(lo, lo + _CHUNK)
+        alone_h, alone_k = special.ndtr(h[part]), special.ndtr(k[part])
+        both = alone_h * alone_k
+        for rule, rows in _rows_by_rule((1.0 - rho[part]) * (1.0 + rho[part]), rules):
+            given = h[part][rows], k[part][rows], rho[part][rows]
+            if rule.least_residual > 0:
+                both[rows] += _pair_interaction(*given, rule)
+            else:
+                both[rows] = (alone_h[rows] + alone_k[rows]) / 2 - _owen(*given)
+        table[1, 1, part] = both
+        table[1, 0, part] = alone_h - both
+        table[0, 1, part] = alone_k - both
+        table[0, 0, part] = (1.0 - alone_h) - table[0, 1, part]
+    return np.clip(table, 0.0, 1.0, out=table)
 
 
-def _interaction(h: FloatArray, corr: FloatArray, rule: _Rule) -> FloatArray:
-    """P(signs of the others, last positive) - P(signs of the others) P(last positive)."""
-    rows, d = h.shape
-    last = d - 1
-    total = np.zeros((rows, *(2,) * last))
-    for j in range(last):
-        others = [i for i in range(last) if i != j]
-        r_jn = corr[:, j, last, None]
-        r = r_jn * rule.sin
-        # 1 - r^2 without cancellation where r_jn and sin(theta) are close to 1.
-        own = (1.0 - r_jn) * (1.0 + r_jn) + (r_jn * rule.cos) ** 2
-        beyond = h[:, last, None] - r * h[:, j, None]
-        density = np.exp(-0.5 * (h[:, j, None] ** 2 + beyond**2 / own)) / np.sqrt(own)
-        density *= r_jn * rule.cos * rule.weights / (2 * np.pi)
-        # The others given y_j = 0 first, then given y_n = 0: the partial covariances are small
-        # where the variances are, so that nothing cancels.
-        given_j = corr[:, others, j]
-        partial = corr[:, others, last] - r_jn * given_j
-        tilt = partial[:, None, :] * rule.sin[:, None]
-        mean = (h[:, others] - given_j * h[:, j, None])[:, None, :] - tilt * (beyond / own)[
-            :, :, None
-        ]
-        cov = corr[:, others][:, :, others] - given_j[:, :, None] * given_j[:, None, :]
-        cov = cov[:, None] - tilt[..., :, None] * tilt[..., None, :] / own[:, :, None, None]
-        table = _conditional_table(mean, cov)
-        weighted = np.einsum("rq,rq...->r...", density, table)
-        sign = np.array([[-1.0, 1.0]])
-        total += np.expand_dims(weighted, 1 + j) * _along(sign, j, last)
+def _pair_interaction(h: FloatArray, k: FloatArray, rho: FloatArray, rule: _Rule) -> FloatArray:
+    """Phi2(h, k; rho) - Phi(h) Phi(k): Plackett's identity in its smallest case."""
+    product, squares = h * k, (h * h + k * k) / 2
+    total = np.zeros_like(h)
+    for sin, scale in zip(rule.sin, rule.weights * rule.cos / (2 * np.pi), strict=True):
+        r = rho * sin
+        own = 1.0 - r * r
+        r *= product
+        r -= squares
+        r /= own
+        np.exp(r, out=r)
+        r *= scale
+        r /= np.sqrt(own, out=own)
+        total += r
+    total *= rho
     return total
 
 
-def _conditional_table(mean: FloatArray, cov: FloatArray) -> FloatArray:
-    rows, nodes, d = mean.shape
-    variance = np.maximum(np.diagonal(cov, axis1=2, axis2=3), _LEAST_VARIANCE)
-    deviation = np.sqrt(variance)
-    h = np.clip(mean / deviation, -_FAR, _FAR).reshape(-1, d)
-    corr = cov / deviation[..., :, None] / deviation[..., None, :]
-    # Where a variance was raised to the least one, its diagonal element is not 1 by itself.
-    corr = _as_correlation(corr.reshape(-1, d, d))
-    return _table(h, corr).reshape(rows, nodes, *(2,) * d)
+def _owen(h: FloatArray, k: FloatArray, rho: FloatArray) -> FloatArray:
+    """(Phi(h) + Phi(k)) / 2 - Phi2(h, k; rho) = T(h, a_h) + T(k, a_k) + [h, k on two sides] / 2.
+
+    a_h = (k - rho h) / (h sqrt(1 - rho^2)), written with 1 - |rho|, which is exact near |rho| = 1.
+    """
+    sign = np.where(rho < 0, -1.0, 1.0)
+    near, wide = 1.0 - np.abs(rho), 1.0 + np.abs(rho)
+    root = np.sqrt(near * wide)
+    k_less_h = (k - sign * h) + sign * near * h
+    h_less_k = (h - sign * k) + sign * near * k
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a_h, a_k = k_less_h / (h * root), h_less_k / (k * root)
+        at_origin = np.where(rho < 0, np.sqrt(wide / near), np.sqrt(near / wide))
+    # 0/0 is the origin, approached along h = k, or |rho| = 1 with h = sign k, where T(h, 0) = 0.
+    origin = (h == 0) & (k == 0)
+    a_h = np.where(origin, at_origin, np.where(np.isnan(a_h), 0.0, a_h))
+    a_k = np.where(origin, at_origin, np.where(np.isnan(a_k), 0.0, a_k))
+    opposite = (h * k < 0) | ((h * k == 0) & (h + k < 0))
+    result: FloatArray = special.owens_t(h, a_h) + special.owens_t(k, a_k) + 0.5 * opposite
+    return result
 
 
-def _last_pivot(corr: FloatArray) -> FloatArray:
-    """Share of the last dimension's variance that the others do not explain."""
+def _interaction(h: FloatArray, corr: FloatArray, rule: _Rule, rules: _Rules) -> FloatArray:
+    """P(signs of the others, last positive) - P(signs of the others) P(last positive)."""
+    d, rows = h.shape
+    last = d - 1
+    total = np.zeros((*(2,) * last, rows))
+    sin, cos = rule.sin[:, None], rule.cos[:, None]
+    scale = (rule.weights * rule.cos / (2 * np.pi))[:, None]
+    for j in range(last):
+        r_jn = corr[j, last]
+        r = r_jn * sin
+        # 1 - r^2 without cancellation where r_jn and sin(theta) are close to 1.
+        own = (1.0 - r_jn) * (1.0 + r_jn) + (r_jn * cos) ** 2
+        beyond = h[last] - r * h[j]
+        slope = beyond / own
+        density = np.exp(-0.5 * (h[j] ** 2 + beyond * slope))
+        density *= scale * r_jn
+        density /= np.sqrt(own)
+        others = [i for i in range(last) if i != j]
+        mean, cov = _given_zero(h, corr, others, j, sin, slope, own)
+        weighted = _weighted_table(mean, cov, density, rules)
+        total += np.expand_dims(weighted, j) * _along(np.array([[-1.0], [1.0]]), j, last)
+    return total
+
+
+def _given_zero(
+    h: FloatArray,
+    corr: FloatArray,
+    others: list[int],
+    j: int,
+    sin: FloatArray,
+    slope: FloatArray,
+    own: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Standardised means and correlations of the others given y_j = 0 and y_n = 0, at all nodes.
+
+    First given y_j, then given y_n: the partial covariances are small where the conditional
+    variances are, so that nothing cancels.
+    """
+    d = len(others)
+    mean = np.empty((d, *own.shape))
+    cov = np.empty((d, d, *own.shape))
+    tilt = np.empty_like(mean)
+    scale = np.empty_like(mean)
+    for a, k in enumerate(others):
+        r_kj = corr[k, j]
+        tilt[a] = sin * (corr[k, -1] - corr[j, -1] * r_kj)
+        variance = (1.0 - r_kj) * (1.0 + r_kj) - tilt[a] ** 2 / own
+        scale[a] = 1.0 / np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
+        mean[a] = ((h[k] - r_kj * h[j]) - tilt[a] * slope) * scale[a]
+        for b, i in enumerate(others[:a]):
+            shared = (corr[k, i] - r_kj * corr[i, j]) - tilt[a] * tilt[b] / own
+            cov[a, b] = cov[b, a] = np.clip(shared * scale[a] * scale[b], -1.0, 1.0)
+        cov[a, a] = 1.0
+    return np.clip(mean, -_FAR, _FAR, out=mean), cov
+
+
+def _weighted_table(
+    h: FloatArray, corr: FloatArray, density: FloatArray, rules: _Rules
+) -> FloatArray:
+    """Tables at all nodes (their axis is the last but one), summed with the density as weight."""
+    d = len(h)
+    if d == 1:
+        plus = np.einsum("qr,qr->r", density, special.ndtr(h[0]))
+        return np.stack([density.sum(axis=0) - plus, plus])
+    table = _table(h.reshape(d, -1), corr.reshape(d, d, -1), None, rules)
+    table = table.reshape(*(2,) * d, *density.shape)
+    result: FloatArray = np.einsum("...qr,qr->...r", table, density)
+    return result
+
+
+def _residual(corr: FloatArray) -> FloatArray:
+    """Share of the last dimension's variance that the others do not explain: a Cholesky pivot."""
+    d = len(corr)
     rest = corr.copy()
-    for j in range(corr.shape[1] - 1):
-        pivot = np.maximum(rest[:, j, j], _LEAST_VARIANCE)
-        column = rest[:, :, j] / pivot[:, None]
-        rest -= column[:, :, None] * rest[:, None, j, :]
-    return rest[:, -1, -1]
+    np.einsum("iir->ir", rest)[...] = 1.0
+    for j in range(d - 1):
+        pivot = np.maximum(rest[j, j], _LEAST_VARIANCE)
+        for i in range(j + 1, d):
+            rest[i, j + 1 :] -= rest[i, j] / pivot * rest[j, j + 1 :]
+    result: FloatArray = rest[-1, -1]
+    return result
 
 
-def _rows_by_rule(residual: FloatArray) -> Iterator[tuple[_Rule, npt.NDArray[np.intp]]]:
-    above = np.inf
-    for rule in _RULES:
-        rows = np.flatnonzero((residual >= rule.least_residual) & (residual < above))
-        if rule.least_residual == 0:  # rounding may have left a residual below 0
-            rows = np.flatnonzero(~(residual >= above))
-        above = rule.least_residual
+def _rows_by_rule(
+    residual: FloatArray, rules: _Rules
+) -> Iterator[tuple[_Rule, npt.NDArray[np.intp]]]:
+    """The cheapest rule that is exact enough for each row."""
+    kind = np.zeros(residual.shape, dtype=np.int8)
+    for rule in rules[:-1]:
+        kind += residual < rule.least_residual
+    for number, rule in enumerate(rules):
+        rows = np.flatnonzero(kind == number)
         if rows.size:
             yield rule, rows
 
 
 def _along(factors: FloatArray, axis: int, dimensions: int) -> FloatArray:
-    """Factors (rows, 2) shaped to multiply a table's given axis."""
-    shape = [len(factors)] + [1] * dimensions
-    shape[1 + axis] = 2
+    """Factors (2, rows) shaped to multiply a table's given axis."""
+    shape = [1] * dimensions + [factors.shape[-1]]
+    shape[axis] = 2
     return factors.reshape(shape)

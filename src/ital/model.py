@@ -9,7 +9,7 @@ n x n matrix: all state over the pool has one element, or one column, for each i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,11 +22,11 @@ from ital.pool import FloatArray, Pool, Rows
 _ROWS = 32
 """Rows of V in one piece of memory. Pieces are added as labels come, and none is ever copied."""
 
-_COLUMNS = 1 << 13
+_COLUMNS = 1 << 15
 """Images whose columns of V are worked on at a time: a piece of that width fits a core's cache."""
 
-_KEPT_COVARIANCES = 32
-"""Images whose covariances with the pool are kept until a label changes."""
+_WHOLE_SHARE = 0.3
+"""Share of the pool above which covariances with all of it cost no more than with that part."""
 
 
 @dataclass(frozen=True)
@@ -103,16 +103,20 @@ class RelevanceModel:
 
         Those with the whole pool are kept: the labels that follow need the same rows.
         """
-        if rows is not None:
-            if all(int(image) in self._covariances for image in images):
-                known = [self._covariances[int(image)][rows] for image in images]
-                return np.array(known).reshape(len(images), len(rows))
-            prior = self.kernel(self.pool.squared_distances(self.pool.vectors(images), rows))
-            return prior - self._columns(images).T @ self._columns(rows)
-        missing = np.array([i for i in images if int(i) not in self._covariances], dtype=np.int64)
-        if missing.size:
-            self._keep(missing, self._whole_covariances(missing))
-        return np.stack([self._covariances[int(image)] for image in images])
+        if rows is not None and len(rows) <= _WHOLE_SHARE * len(self.pool):
+            if any(int(image) not in self._covariances for image in images):
+                prior = self._prior(self.pool.vectors(images), rows)
+                return prior - self._columns(images).T @ self._columns(rows)
+        else:
+            missing = [image for image in images if int(image) not in self._covariances]
+            if missing:
+                self._keep(missing, self._whole_covariances(np.array(missing)))
+        part: Rows | slice = slice(None) if rows is None else rows
+        columns = len(self.pool) if rows is None else len(rows)
+        out = np.empty((len(images), columns))
+        for i, image in enumerate(images):
+            out[i] = self._covariances[int(image)][part]
+        return out
 
     def joint(self, batch: Rows) -> tuple[FloatArray, FloatArray]:
         """Predictive mean and covariance of a batch, without noise."""
@@ -166,7 +170,7 @@ class RelevanceModel:
         for position in np.flatnonzero(known):
             rows[position] = covariances[names[position]]
         if unknown.size:
-            rows[unknown] = self.kernel(self.pool.squared_distances(new_vectors[unknown]))
+            rows[unknown] = self._prior(new_vectors[unknown])
 
         self._extend_factor(new_vectors)
         self._names += names
@@ -238,7 +242,7 @@ class RelevanceModel:
         for_blocks(fill, len(self.pool), _COLUMNS)
 
     def _whole_covariances(self, images: Rows) -> FloatArray:
-        rows = self.kernel(self.pool.squared_distances(self.pool.vectors(images)))
+        rows = self._prior(self.pool.vectors(images))
         columns = self._columns(images)
 
         def fill(lo: int, hi: int) -> None:
@@ -248,11 +252,13 @@ class RelevanceModel:
         for_blocks(fill, len(self.pool), _COLUMNS)
         return rows
 
-    def _keep(self, images: Rows, rows: FloatArray) -> None:
+    def _prior(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
+        """Kernel of some vectors with the pool or some of its images."""
+        return self.pool.squared_distances(vectors, rows, self.kernel)
+
+    def _keep(self, images: Sequence[int], rows: FloatArray) -> None:
         for image, row in zip(images, rows, strict=True):
             self._covariances[int(image)] = row
-        while len(self._covariances) > max(_KEPT_COVARIANCES, len(images)):
-            del self._covariances[next(iter(self._covariances))]
 
     def _columns(self, images: Rows) -> FloatArray:
         """Columns of V, shape (labels, images)."""

@@ -34,12 +34,12 @@ class Pool:
 
     def __init__(self, features: npt.ArrayLike) -> None:
         self.features = checks.matrix(features, "features")
-        # Distances are differences of norms and products: taken from a point amid the images, they
-        # lose no digits to an offset that all of the features share.
+        # Distances are differences of norms and products. Taken from a point amid the images they
+        # lose few digits to an offset that all of the features share.
         self._centre = self.vectors(self._sample()).mean(axis=0)
         self._squared_norms = np.empty(len(self))
         with np.errstate(over="ignore", invalid="ignore"):
-            self._for_centred(self._fill_norms)
+            self._for_converted(self._fill_norms)
         checks.finite_rows(np.isfinite(self._squared_norms), "features")
 
     def __len__(self) -> int:
@@ -53,25 +53,39 @@ class Pool:
         """The features of some images in double precision."""
         return np.asarray(self.features[rows], dtype=float)
 
-    def squared_distances(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
-        """Squared Euclidean distances, shape (vectors, images), to all images or to ``rows``."""
-        centred = vectors - self._centre
-        own = np.einsum("ij,ij->i", centred, centred)
-        columns = np.ascontiguousarray(centred.T)
+    def squared_distances(
+        self,
+        vectors: FloatArray,
+        rows: Rows | None = None,
+        function: Callable[[FloatArray], FloatArray] = np.asarray,
+    ) -> FloatArray:
+        """Squared Euclidean distances, shape (vectors, images), to all images or to ``rows``.
+
+        ``function`` is applied to every block of them on the way, in the block's thread.
+        """
         norms = self._squared_norms if rows is None else self._squared_norms[rows]
+        columns = np.ascontiguousarray((vectors - self._centre).T)
+        # |x - y|^2 = |x - c|^2 + |y - c|^2 - 2 x'(y - c) + 2 c'(y - c)
+        constant = np.einsum("ij,ij->j", columns, columns) + 2 * (self._centre @ columns)
         out = np.empty((len(vectors), len(norms)))
 
         def fill(lo: int, hi: int, block: FloatArray) -> None:
-            out[:, lo:hi] = _from_products((block @ columns).T, own, norms[lo:hi])
+            products = block @ columns
+            products *= -2
+            products += constant
+            products += norms[lo:hi, None]
+            # Rounding may take the distance of two copies below 0.
+            np.maximum(products, 0.0, out=products)
+            out[:, lo:hi] = function(products).T
 
-        self._for_centred(fill, rows)
+        self._for_converted(fill, rows)
         return out
 
     def distances_between(self, some: FloatArray, others: FloatArray) -> FloatArray:
         """Squared distances of vectors that need not be in the pool, shape (some, others)."""
         some, others = some - self._centre, others - self._centre
-        norms = np.einsum("ij,ij->i", others, others)
-        return _from_products(some @ others.T, np.einsum("ij,ij->i", some, some), norms)
+        norms = [np.einsum("ij,ij->i", vectors, vectors) for vectors in (some, others)]
+        return np.maximum(norms[0][:, None] + norms[1] - 2 * some @ others.T, 0.0)
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -101,12 +115,13 @@ class Pool:
         return np.arange(0, len(self), -(-len(self) // _SAMPLE))
 
     def _fill_norms(self, lo: int, hi: int, block: FloatArray) -> None:
+        block -= self._centre
         np.einsum("ij,ij->i", block, block, out=self._squared_norms[lo:hi])
 
-    def _for_centred(
+    def _for_converted(
         self, work: Callable[[int, int, FloatArray], None], rows: Rows | None = None
     ) -> None:
-        """Call ``work(start, stop, block)`` with every block of centred features."""
+        """Call ``work(start, stop, block)`` with every block of features in double precision."""
         size = len(self) if rows is None else len(rows)
         step = max(1, _BLOCK_ELEMENTS // self.dimension)
         buffers = threading.local()
@@ -116,12 +131,6 @@ class Pool:
                 buffers.block = np.empty((min(step, size), self.dimension))
             block = buffers.block[: hi - lo]
             np.copyto(block, self.features[lo:hi] if rows is None else self.features[rows[lo:hi]])
-            block -= self._centre
             work(lo, hi, block)
 
         for_blocks(convert, size, step)
-
-
-def _from_products(products: FloatArray, own: FloatArray, norms: FloatArray) -> FloatArray:
-    """|x - y|^2 = |x|^2 + |y|^2 - 2 x'y, which rounding may take just below 0."""
-    return np.maximum(own[:, None] + norms - 2 * products, 0.0)

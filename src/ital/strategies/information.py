@@ -33,18 +33,17 @@ class InformationStrategy(Strategy):
 
     def score(self, model: RelevanceModel, batch: IntArray) -> float:
         """The objective's value in nats; sampled for batches of more than six images."""
-        objective = self.objective(model)
-        mean, cov = model.joint(batch)
-        head = gaussian.MAX_DIMENSIONS
-        table = gaussian.sign_probabilities(mean[None, :head], cov[None, :head, :head])
-        if len(batch) <= head:
+        objective, head = self.objective(model), batch[: gaussian.MAX_DIMENSIONS]
+        mean, cov = model.joint(head)
+        table = gaussian.sign_probabilities(mean[None], cov[None])
+        if len(batch) == len(head):
             return float(objective.values(mean[None], cov[None], table)[0])
         # The chain rule: what each further image adds to the information of those before it.
-        told = float(information(table, head, objective.channel)[0])
+        told = float(information(table, len(head), objective.channel)[0])
         value = told
-        for size in range(head, len(batch)):
-            sampled = SampledBatch(mean[:size], cov[:size, :size], objective)
-            values, gains = sampled.values(mean[[size]], cov[[size], : size + 1])
+        for size in range(len(head), len(batch)):
+            sampled = SampledBatch(model, batch[:size].tolist(), objective)
+            values, gains = sampled.values(batch[[size]])
             value, told = told + float(values[0]), told + float(gains[0])
         return value
 

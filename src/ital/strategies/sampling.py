@@ -15,7 +15,9 @@ import numpy.typing as npt
 from scipy import special
 
 from ital import gaussian
+from ital.checks import IntArray
 from ital.gaussian import FloatArray
+from ital.model import RelevanceModel
 from ital.strategies.measures import SMALL, Objective, PaperInformation, information
 from ital.user import ANSWERS, UserModel
 
@@ -41,7 +43,12 @@ _SIGNS = UserModel()
 class SampledBatch:
     """Draws and nodes for one batch, which serve every candidate for the next place in it."""
 
-    def __init__(self, mean: FloatArray, cov: FloatArray, objective: Objective) -> None:
+    information = 0.0
+    """Values and gains are those beyond the batch's own information, which is not computed."""
+
+    def __init__(self, model: RelevanceModel, members: list[int], objective: Objective) -> None:
+        self._model, self._members = model, np.array(members, dtype=np.int64)
+        mean, cov = model.joint(self._members)
         m = len(mean)
         rng = np.random.default_rng(m)
         factor = _factor(cov)
@@ -56,18 +63,16 @@ class SampledBatch:
         if objective.paper is not None:
             self._prepare_paper(signs, objective.paper, rng)
 
-    def values(self, mean: FloatArray, cov: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Values up to a constant, and gains of information, of candidates for the next place.
-
-        ``mean`` has the shape (candidates,); a row of ``cov`` holds a candidate's covariances with
-        the batch, and last its variance.
-        """
+    def values(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Values and gains of information, beyond those of the batch, of images put after it."""
+        mean, variance = self._model.mean[rows], self._model.variance[rows]
+        covariances = self._model.covariances(self._members, rows).T
         gains, values = np.empty(len(mean)), np.empty(len(mean))
         step = max(1, _CHUNK // (DRAWS * NODES))
         for part in (slice(lo, lo + step) for lo in range(0, len(mean), step)):
-            shared, variance = cov[part, :-1], cov[part, -1]
+            shared = covariances[part]
             slope = shared @ self._precision
-            own = np.maximum(variance - np.einsum("ij,ij->i", slope, shared), 0.0)
+            own = np.maximum(variance[part] - np.einsum("ij,ij->i", slope, shared), 0.0)
             given = _given(self._latent, self._mean, mean[part], slope)
             positive = gaussian.positive_probability(given, own[:, None, None])
             probability = np.einsum("cdn,dn->cd", positive, self._weights)
@@ -75,7 +80,9 @@ class SampledBatch:
             gains[part] = information(table, 1, self._objective.channel).mean(axis=1)
             values[part] = gains[part]
             if self._objective.paper is not None:
-                values[part] += self._paper_term(mean[part], shared, variance, slope, own, table)
+                values[part] += self._paper_term(
+                    mean[part], shared, variance[part], slope, own, table
+                )
         return values, gains
 
     def _prepare_paper(

@@ -1,0 +1,167 @@
+"""How fast and how large: selection and learning against passes over the features.
+
+All figures are ratios taken within one run, because times on a shared machine mean little alone:
+
+a. `suggest(4)` against the literal oracle of the tests, on 1,000 images of 50 dimensions;
+b. a whole round, `suggest(4)` and `answer`, against four passes `X @ x` over the same matrix;
+c. peak memory beyond the features with 41 labels;
+d. how many candidates were evaluated at each step.
+
+    python benchmarks/select.py --out select.json
+
+The features are clustered: 100 centres are drawn from a standard normal distribution, each image is
+a random centre plus normal noise of 0.7 standard deviations, scaled to unit length, as float32.
+Relevant are the images of the query's cluster.
+"""
+
+from __future__ import annotations
+
+import sys
+
+# The oracle is to be found, and this file is not to be taken for the standard library's `select`.
+sys.path[0] += "/../tests"
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import oracle
+
+import ital
+from ital.strategies.greedy import Greedy
+from ital.strategies.information import ITAL
+
+
+ROUNDS = 10
+BATCH = 4
+CLUSTERS = 100
+
+
+def clustered(n: int, d: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((CLUSTERS, d), dtype=np.float32)
+    cluster = rng.integers(CLUSTERS, size=n)
+    features = np.empty((n, d), dtype=np.float32)
+    for lo in range(0, n, 10_000):
+        part = slice(lo, lo + 10_000)
+        noise = rng.standard_normal((len(cluster[part]), d), dtype=np.float32)
+        block = centres[cluster[part]] + 0.7 * noise
+        features[part] = block / np.linalg.norm(block, axis=1, keepdims=True)
+    return features, cluster
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def resident_peak(reset: bool = False) -> float:
+    """Peak resident memory of this process in MB, on Linux; since the last reset."""
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5")
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def against_oracle(sample: int) -> dict[str, float]:
+    features, _ = clustered(1000, 50)
+    search = ital.Search(features)
+    search.query(relevant=[0])
+    fast = statistics.median(seconds(lambda: search.suggest(BATCH)) for _ in range(5))
+    candidates = np.arange(1, 1000)
+    kernel = search.model.kernel
+    model = oracle.Model(
+        features.astype(float), {0: 1}, kernel.length_scale, kernel.variance, kernel.noise
+    )
+    slow = 0.0
+    batch: list[int] = []
+    chosen = search.suggest(BATCH)
+    for step in range(BATCH):
+        tried = np.random.default_rng(step).choice(np.setdiff1d(candidates, batch), sample)
+        for i in tried:
+            slow += seconds(lambda u=[*batch, int(i)]: oracle.mutual_information(model, u)) * (
+                (999 - step) / sample
+            )
+        batch.append(int(chosen[step]))
+    return {"suggest_s": fast, "oracle_s": slow, "ratio": slow / fast, "sampled_candidates": sample}
+
+
+def rounds(n: int, d: int, repeats: int) -> dict[str, Any]:
+    features, cluster = clustered(n, d)
+    vector = features[0].copy()
+    before = resident_peak(reset=True)
+    results: dict[str, Any] = {}
+    times: dict[int, list[float]] = {1: [], 2: [], 10: []}
+    evaluated: list[list[int]] = []
+    for repeat in range(repeats):
+        search = ital.Search(features)
+        query = 17 + repeat
+        search.query(relevant=[query])
+
+        def one_round(number: int) -> None:
+            ids = search.suggest(BATCH)
+            search.answer({int(i): bool(cluster[i] == cluster[query]) for i in ids})
+
+        for number in range(1, ROUNDS + 1):
+            if repeat == 0:
+                known = np.array(list(search.labels))
+                greedy = Greedy(search.model, np.delete(np.arange(n), known), ITAL().objective(search.model))
+                state = dict(search.model._covariances)
+                greedy.select(BATCH)
+                search.model._covariances = state  # so that the timed round computes them itself
+                evaluated.append(greedy.evaluated)
+            took = seconds(lambda: one_round(number))
+            if number in times:
+                passes = statistics.median(
+                    seconds(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(3)
+                )
+                times[number].append(took / passes)
+                if repeat == repeats - 1:
+                    results[f"round_{number}"] = {
+                        "ratio": statistics.median(times[number]),
+                        "ratios": times[number],
+                        "last_round_s": took,
+                        "last_four_passes_s": passes,
+                    }
+    results["labels"] = len(search.labels)
+    results["memory_beyond_features_mb"] = resident_peak() - before
+    results["evaluated_candidates"] = evaluated
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("select.json"), help="where to write JSON")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[20_000, 1_000_000], help="pool sizes")
+    parser.add_argument("--repeats", type=int, default=5, help="searches for each size")
+    parser.add_argument("--oracle-sample", type=int, default=3, help="candidates for the oracle")
+    arguments = parser.parse_args()
+    report: dict[str, Any] = {}
+    if arguments.oracle_sample:
+        report["against_oracle"] = against_oracle(arguments.oracle_sample)
+        print(f"(a) oracle / suggest(4) on 1,000 x 50: {report['against_oracle']['ratio']:,.0f}x")
+    for n in arguments.sizes:
+        measured = report[f"{n}x512"] = rounds(n, 512, arguments.repeats)
+        for number in (1, 2, 10):
+            one = measured[f"round_{number}"]
+            print(
+                f"(b) {n:,} x 512, round {number}: {one['ratio']:.2f}x four passes "
+                f"({one['last_round_s'] * 1e3:.1f} ms / {one['last_four_passes_s'] * 1e3:.1f} ms; "
+                f"all {', '.join(f'{r:.2f}' for r in one['ratios'])})"
+            )
+        print(f"(c) memory beyond the features, {measured['labels']} labels: "
+              f"{measured['memory_beyond_features_mb']:,.0f} MB")
+        for number, counts in enumerate(measured["evaluated_candidates"], 1):
+            print(f"(d) round {number}: candidates evaluated at each step {counts}")
+    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
