@@ -9,9 +9,12 @@ d. how many candidates were evaluated at each step.
 
     python benchmarks/select.py --out select.json
 
-The features are clustered: 100 centres are drawn from a standard normal distribution, each image is
-a random centre plus normal noise of 0.7 standard deviations, scaled to unit length, as float32.
-Relevant are the images of the query's cluster.
+The features are clustered: 100 centres are drawn from a normal distribution, each image is a random
+centre plus noise of 0.7 times that distribution's deviations, scaled to unit length, as float32.
+Relevant are the images of the query's cluster. The deviation of dimension j is j^-0.5, which is how
+the principal components of learned image features fall off; `--spectrum flat` makes all of them
+equal. That is the hard case: in 512 equal dimensions all images of different clusters are at nearly
+the same distance, so that nearly all candidates tie in the first round.
 """
 
 from __future__ import annotations
@@ -43,15 +46,19 @@ BATCH = 4
 CLUSTERS = 100
 
 
-def clustered(n: int, d: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+def clustered(
+    n: int, d: int, spectrum: str = "falling"
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
     rng = np.random.default_rng(0)
-    centres = rng.standard_normal((CLUSTERS, d), dtype=np.float32)
+    power = -0.5 if spectrum == "falling" else 0.0
+    deviations = (np.arange(1, d + 1) ** power).astype(np.float32)
+    centres = deviations * rng.standard_normal((CLUSTERS, d), dtype=np.float32)
     cluster = rng.integers(CLUSTERS, size=n)
     features = np.empty((n, d), dtype=np.float32)
     for lo in range(0, n, 10_000):
         part = slice(lo, lo + 10_000)
         noise = rng.standard_normal((len(cluster[part]), d), dtype=np.float32)
-        block = centres[cluster[part]] + 0.7 * noise
+        block = centres[cluster[part]] + 0.7 * deviations * noise
         features[part] = block / np.linalg.norm(block, axis=1, keepdims=True)
     return features, cluster
 
@@ -93,8 +100,8 @@ def against_oracle(sample: int) -> dict[str, float]:
     return {"suggest_s": fast, "oracle_s": slow, "ratio": slow / fast, "sampled_candidates": sample}
 
 
-def rounds(n: int, d: int, repeats: int) -> dict[str, Any]:
-    features, cluster = clustered(n, d)
+def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
+    features, cluster = clustered(n, d, spectrum)
     vector = features[0].copy()
     before = resident_peak(reset=True)
     results: dict[str, Any] = {}
@@ -140,6 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("select.json"), help="where to write JSON")
     parser.add_argument("--sizes", type=int, nargs="+", default=[20_000, 1_000_000], help="pool sizes")
+    parser.add_argument("--spectrum", choices=["falling", "flat"], default="falling")
     parser.add_argument("--repeats", type=int, default=5, help="searches for each size")
     parser.add_argument("--oracle-sample", type=int, default=3, help="candidates for the oracle")
     arguments = parser.parse_args()
@@ -148,7 +156,9 @@ def main() -> None:
         report["against_oracle"] = against_oracle(arguments.oracle_sample)
         print(f"(a) oracle / suggest(4) on 1,000 x 50: {report['against_oracle']['ratio']:,.0f}x")
     for n in arguments.sizes:
-        measured = report[f"{n}x512"] = rounds(n, 512, arguments.repeats)
+        measured = report[f"{n}x512"] = rounds(
+            n, 512, arguments.spectrum, arguments.repeats
+        )
         for number in (1, 2, 10):
             one = measured[f"round_{number}"]
             print(

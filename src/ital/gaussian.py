@@ -39,6 +39,11 @@ _CERTAIN = 9.0
 _LEAST_VARIANCE = 1e-14
 """Conditional variances below this (of 1) are the rounding error of the conditioning."""
 
+_COPY = 1e-11
+"""Dimensions whose correlation is this close to 1 or -1 are one: that is off by 1e-6 at the most.
+
+Conditioning on one of three that are closer would leave the rounding error of the other two."""
+
 _CHUNK = 1 << 16
 """Elements in a temporary array, few enough to stay in the cache, many enough to share the interpreter."""
 
@@ -150,7 +155,7 @@ def extended_probabilities(
         h, k = _standard(mean, cov[0]), _standard(last_mean, last_variance)
         scale = np.sqrt(np.maximum(cov[0] * last_variance, np.finfo(float).tiny))
         rho = np.clip(covariances[0] / scale, -1.0, 1.0)
-        return np.moveaxis(_pair_table(np.broadcast_to(h, k.shape), k, rho, rules), -1, 0)
+        return np.moveaxis(_pair_table(h, k, rho, rules), -1, 0)
     whole_cov = np.empty((m + 1, m + 1, rows))
     whole_mean = np.empty((m + 1, rows))
     whole_mean[:m], whole_mean[m] = mean[:, None], last_mean
@@ -192,17 +197,26 @@ def _table(
 
     Only correlations of different dimensions are looked at.
     """
-    d, rows = h.shape
+    d = len(h)
     if d == 1:
         return np.stack([special.ndtr(-h[0]), special.ndtr(h[0])])
-    certain = np.flatnonzero((np.abs(h) > _CERTAIN).all(axis=1)) if rows else []
+    certain = np.flatnonzero((np.abs(h) > _CERTAIN).all(axis=1)) if h.size else []
     if len(certain):
         return _table_beside(int(certain[0]), h, corr, rules)
     if d == 2:
         return _pair_table(h[0], h[1], corr[0, 1], rules)
+    copies = _first_copies(corr)
+    if copies is not None:
+        j, k, rows = copies
+        table = np.empty((*(2,) * d, h.shape[1]))
+        table[..., rows] = _table_of_copies(j, k, h[:, rows], corr[:, :, rows], rules)
+        if head is not None:
+            head = np.broadcast_to(head, (*head.shape[:-1], rows.size))[..., ~rows]
+        table[..., ~rows] = _table(h[:, ~rows], corr[:, :, ~rows], head, rules)
+        return table
     if head is None:
         head = _table(h[:-1], corr[:-1, :-1], None, rules)
-    interaction = np.empty((*(2,) * (d - 1), rows))
+    interaction = np.empty((*(2,) * (d - 1), h.shape[1]))
     for rule, chosen in _rows_by_rule(_residual(corr), rules):
         step = max(1, _CHUNK // rule.sin.size)
         for part in (chosen[lo : lo + step] for lo in range(0, chosen.size, step)):
@@ -219,13 +233,49 @@ def _table_beside(certain: int, h: FloatArray, corr: FloatArray, rules: _Rules) 
     return np.expand_dims(rest, certain) * _along(own, certain, len(h))
 
 
+def _first_copies(corr: FloatArray) -> tuple[int, int, npt.NDArray[np.bool_]] | None:
+    """The first two dimensions that are copies of each other in any row, and these rows."""
+    for k in range(1, len(corr)):
+        for j in range(k):
+            rows = np.abs(corr[j, k]) > 1.0 - _COPY
+            if rows.any():
+                return j, k, rows
+    return None
+
+
+def _table_of_copies(
+    j: int, k: int, h: FloatArray, corr: FloatArray, rules: _Rules
+) -> FloatArray:
+    """The table where dimensions j and k are one variable (or its negative) with two thresholds."""
+    others = [i for i in range(len(h)) if i != k]
+    place = others.index(j)
+    flipped = corr[j, k] < 0
+    own = h[j], np.where(flipped, -h[k], h[k])
+    tables = []
+    for threshold in (np.minimum(*own), np.maximum(*own)):
+        moved = h[others]
+        moved[place] = threshold
+        tables.append(_table(moved, corr[others][:, others], None, rules))
+    lower, upper = (np.moveaxis(table, place, 0) for table in tables)
+    between = np.maximum(upper[1] - lower[1], 0.0)
+    first = own[0] > own[1]  # between the thresholds the sign of j is positive, or that of k is
+    both = np.zeros((2, 2, *between.shape))
+    both[1, 1], both[0, 0] = lower[1], upper[0]
+    both[1, 0], both[0, 1] = np.where(first, between, 0.0), np.where(first, 0.0, between)
+    both = np.where(flipped, both[:, ::-1], both)
+    return np.moveaxis(both, (0, 1), (j, k))
+
+
 def _pair_table(
     h: FloatArray, k: FloatArray, rho: FloatArray, rules: _Rules = FINE
 ) -> FloatArray:
-    table = np.empty((2, 2, h.size))
-    for lo in range(0, h.size, _CHUNK):
+    """Tables, shape (2, 2, rows), of pairs. ``h`` may be one for all rows."""
+    alone_h_all = np.broadcast_to(special.ndtr(h), rho.shape)
+    h = np.broadcast_to(h, rho.shape)
+    table = np.empty((2, 2, rho.size))
+    for lo in range(0, rho.size, _CHUNK):
         part = slice(lo, lo + _CHUNK)
-        alone_h, alone_k = special.ndtr(h[part]), special.ndtr(k[part])
+        alone_h, alone_k = alone_h_all[part], special.ndtr(k[part])
         both = alone_h * alone_k
         for rule, rows in _rows_by_rule((1.0 - rho[part]) * (1.0 + rho[part]), rules):
             given = h[part][rows], k[part][rows], rho[part][rows]
@@ -275,7 +325,8 @@ def _owen(h: FloatArray, k: FloatArray, rho: FloatArray) -> FloatArray:
     origin = (h == 0) & (k == 0)
     a_h = np.where(origin, at_origin, np.where(np.isnan(a_h), 0.0, a_h))
     a_k = np.where(origin, at_origin, np.where(np.isnan(a_k), 0.0, a_k))
-    opposite = (h * k < 0) | ((h * k == 0) & (h + k < 0))
+    sides = np.sign(h), np.sign(k)  # their product cannot underflow
+    opposite = (sides[0] * sides[1] < 0) | ((sides[0] * sides[1] == 0) & (sides[0] + sides[1] < 0))
     result: FloatArray = special.owens_t(h, a_h) + special.owens_t(k, a_k) + 0.5 * opposite
     return result
 

@@ -99,7 +99,8 @@ class Greedy:
         else:
             batch = SampledBatch(self.model, self.batch, self.objective)
         base = batch.information
-        # Bounds are lowered from the cheap to the dear, after a first look at the likeliest.
+        # Bounds are lowered from the cheap to the dear, each after a look at the likeliest, whose
+        # values may spare it to many.
         stages = [self._members, self._pairs if len(self.batch) > 2 else {}]
         found = _Found()
         waiting = np.flatnonzero(self._open)
@@ -108,7 +109,7 @@ class Greedy:
         while True:
             waiting = waiting[base + self._bound[waiting] >= found.best - TIE]
             needed = waiting[self._can_win(waiting, base, found)]
-            while stages and found.positions.size and needed.size > block:
+            if stages and found.positions.size and needed.size > block:
                 self._lower_bounds(stages.pop(0), needed, found.best - base - TIE)
                 needed = needed[self._can_win(needed, base, found)]
             if not needed.size:

@@ -1,0 +1,47 @@
+"""The protocol of section 4.1: a query, then rounds of questions to a simulated user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ital.checks import IntArray
+from ital.search import Search
+from ital.user import SimulatedUser, UserModel
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: the questions, the answers (1, -1, 0) and the quality of the ranking after it."""
+
+    questions: IntArray
+    answers: IntArray
+    quality: float
+
+
+def feedback_rounds(
+    search: Search,
+    query: int,
+    relevance: npt.ArrayLike,
+    quality: Callable[[Search], float],
+    rounds: int = 10,
+    batch: int = 4,
+    user: SimulatedUser | None = None,
+) -> Iterator[Round]:
+    """The state after the query, with no questions, and then after each round of feedback.
+
+    ``relevance`` is the truth about every image of the pool: 1, -1, or 0 for unnameable.
+    """
+    truth = np.asarray(relevance)
+    user = user or SimulatedUser(UserModel())
+    search.query(relevant=[query])
+    nothing = np.empty(0, dtype=np.int64)
+    yield Round(nothing, nothing, quality(search))
+    for _ in range(rounds):
+        questions = search.suggest(batch)
+        answers = user.answer(truth[questions])
+        search.answer(dict(zip(questions.tolist(), answers.tolist(), strict=True)))
+        yield Round(questions, answers, quality(search))

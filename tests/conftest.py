@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ital",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("ital")
+
+NO_SKIPS = os.environ.get("ITAL_NO_SKIPS") == "1"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Where nothing may be skipped, a skipped test is a failed one."""
+    report = yield
+    if NO_SKIPS and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, but ITAL_NO_SKIPS is set: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    folder = os.environ.get("ITAL_DATA")
+    if not folder:
+        pytest.skip("ITAL_DATA does not name the folder with the benchmark data")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def butterflies(data_folder):
+    """The butterflies, scaled as in the paper: all features jointly to [0, 1]."""
+    with np.load(data_folder / "butterflies.npz") as data:
+        low, high = data["X_train"].min(), data["X_train"].max()
+        return {
+            **{name: data[name] for name in ("y_train", "y_test")},
+            **{name: (data[name] - low) / (high - low) for name in ("X_train", "X_test")},
+        }
