@@ -36,9 +36,10 @@ class Pool:
         self.features = checks.matrix(features, "features")
         # Distances are differences of norms and products. Taken from a point amid the images they
         # lose few digits to an offset that all of the features share.
-        self._centre = self.vectors(self._sample()).mean(axis=0)
         self._squared_norms = np.empty(len(self))
         with np.errstate(over="ignore", invalid="ignore"):
+            centre = self.vectors(self._sample()).mean(axis=0)
+            self._centre = np.where(np.isfinite(centre), centre, 0.0)
             self._for_converted(self._fill_norms)
         checks.finite_rows(np.isfinite(self._squared_norms), "features")
 
@@ -105,8 +106,9 @@ class Pool:
         rows = self._sample()
         squared = self.squared_distances(self.vectors(rows), rows)
         pairs = squared[np.triu_indices(len(rows), 1)]
-        # Copies come out at the rounding error of the norms, not at 0.
-        distinct = pairs[pairs > 1e-13 * self._squared_norms[rows].max()]
+        # Copies come out at rounding error, not at 0.
+        rounding = 1e-13 * self._squared_norms[rows].max() + 1e-28 * self._centre @ self._centre
+        distinct = pairs[pairs > rounding]
         if 2 * distinct.size > pairs.size:
             distinct = pairs
         return float(np.sqrt(np.median(distinct))) if distinct.size else 1.0

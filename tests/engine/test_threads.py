@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from ital.engine import for_blocks, threads
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize(("size", "block"), [(0, 4), (1, 4), (10, 3), (100, 7), (64, 64)])
+def test_every_row_is_visited_once_in_blocks(monkeypatch, workers, size, block):
+    monkeypatch.setattr(threads, "_workers", lambda: workers)
+    seen, lock = [], threading.Lock()
+
+    def work(start: int, stop: int) -> None:
+        assert stop - start <= block
+        with lock:
+            seen.extend(range(start, stop))
+
+    for_blocks(work, size, block)
+    assert sorted(seen) == list(range(size))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_errors_reach_the_caller(monkeypatch, workers):
+    monkeypatch.setattr(threads, "_workers", lambda: workers)
+
+    def work(start: int, stop: int) -> None:
+        raise KeyError(start)
+
+    with pytest.raises(KeyError):
+        for_blocks(work, 100, 10)
+
+
+def test_blas_held_to_one_thread_holds_us_to_one():
+    with threadpool_limits(1):
+        assert threads._workers() == 1

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from generators import problems, seeds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from scipy.special import ndtr
+
+from ital.model import Kernel, RelevanceModel
+from ital.pool import Pool
+
+
+def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np.ndarray]):
+    """Mean and covariance over the pool from whole matrices and nothing else."""
+    pool = np.asarray(model.pool.features, dtype=float)
+    kernel = model.kernel
+
+    def k(a, b):
+        squared = ((a[:, None] - b[None]) ** 2).sum(-1)
+        return kernel.variance * np.exp(-squared / (2 * kernel.length_scale**2))
+
+    known = np.array([vectors[i] if i < 0 else pool[i] for i in labels]).reshape(-1, pool.shape[1])
+    y = np.array(list(labels.values()))
+    cross = k(known, pool)
+    solved = np.linalg.solve(k(known, known) + kernel.noise * np.eye(len(y)), cross)
+    return solved.T @ y, k(pool, pool) - cross.T @ solved
+
+
+def assert_equals_refit(model, labels, vectors, tolerance=1e-7):
+    mean, cov = dense(model, labels, vectors)
+    assert model.labels == labels
+    np.testing.assert_allclose(model.mean, mean, atol=tolerance)
+    np.testing.assert_allclose(model.variance, np.diag(cov), atol=tolerance)
+    assert (model.variance >= 0).all()
+    images = np.arange(0, len(model.pool), 3)
+    rows = np.arange(1, len(model.pool), 5)
+    np.testing.assert_allclose(
+        model.covariances(images, rows), cov[np.ix_(images, rows)], atol=tolerance
+    )
+    pool = np.asarray(model.pool.features, dtype=float)
+    predicted = model.predict(pool)
+    np.testing.assert_allclose(predicted[0], mean, atol=tolerance)
+    np.testing.assert_allclose(predicted[1], np.diag(cov), atol=tolerance)
+
+
+@given(problems(images=st.integers(6, 40)))
+def test_fit_equals_the_textbook(problem):
+    model = RelevanceModel(Pool(problem.features), Kernel(**problem.kernel))
+    labels = {i: float(y) for i, y in problem.labels.items()}
+    model.update(labels)
+    assert_equals_refit(model, labels, {})
+    batch = np.array(problem.candidates[:4])
+    mean, cov = model.joint(batch)
+    expected_mean, expected_cov = dense(model, labels, {})
+    np.testing.assert_allclose(mean, expected_mean[batch], atol=1e-8)
+    np.testing.assert_allclose(cov, expected_cov[np.ix_(batch, batch)], atol=1e-8)
+
+
+def test_without_labels_it_is_the_prior():
+    model = RelevanceModel(Pool(np.eye(3)), Kernel(1.0, variance=2.0))
+    assert model.mean.tolist() == [0, 0, 0]
+    assert model.variance.tolist() == [2, 2, 2]
+    np.testing.assert_allclose(model.predict(np.zeros((2, 3))), [[0, 0], [2, 2]])
+    np.testing.assert_allclose(
+        model.covariances(np.array([0]))[0], 2 * np.exp([0.0, -1.0, -1.0])
+    )
+
+
+@settings(max_examples=60, stateful_step_count=30)
+class LabelsInAnyOrder(RuleBasedStateMachine):
+    """Whatever happened before, the model is that of its labels."""
+
+    @initialize(seed=seeds, scale=st.sampled_from([0.5, 2.0]), noise=st.sampled_from([1e-6, 0.1]))
+    def begin(self, seed, scale, noise):
+        self.rng = np.random.default_rng(seed)
+        features = self.rng.standard_normal((40, 3))
+        features[1::7] = features[0]
+        features[2::7] = features[0] + 1e-4
+        self.model = RelevanceModel(Pool(features), Kernel(scale, 1.3, noise))
+        self.labels: dict[int, float] = {}
+        self.vectors: dict[int, np.ndarray] = {}
+
+    def apply(self, changes):
+        self.model.update(changes, self.vectors)
+        for name, label in changes.items():
+            if label is None:
+                self.labels.pop(name, None)
+            else:
+                self.labels[name] = label
+
+    @rule(images=st.lists(st.integers(0, 39), max_size=36), positive=st.booleans())
+    def label(self, images, positive):
+        self.apply({i: 1.0 if positive else -1.0 for i in images})
+
+    @rule()
+    def label_a_vector_from_outside(self):
+        name = -1 - len(self.vectors)
+        self.vectors[name] = self.rng.standard_normal(3)
+        self.apply({name: 1.0})
+
+    @rule(share=st.sampled_from([0.2, 1.0]))
+    def change_all_kinds_at_once(self, share):
+        changes = {}
+        for name, label in self.labels.items():
+            if self.rng.random() < share:
+                changes[name] = None if self.rng.random() < 0.5 else -label
+        changes[int(self.rng.integers(40))] = 1.0
+        self.apply(changes)
+
+    @rule(images=st.lists(st.integers(0, 39), min_size=1, max_size=5))
+    def remove(self, images):
+        self.apply(dict.fromkeys(images))
+
+    @rule(images=st.lists(st.integers(0, 39), min_size=1, max_size=4, unique=True))
+    def look_at_covariances_and_label(self, images):
+        """What selection does: the rows that it computed serve the labels."""
+        self.model.covariances(np.array(images))
+        self.apply({i: float(self.rng.choice([-1, 1])) for i in images[1:]})
+
+    @invariant()
+    def is_the_model_of_its_labels(self):
+        if self.labels:
+            # The order of labels is the model's own.
+            labels = {name: self.labels[name] for name in self.model.labels}
+            assert labels.keys() == self.labels.keys()
+            assert_equals_refit(self.model, labels, self.vectors, tolerance=2e-6)
+
+
+TestLabelsInAnyOrder = LabelsInAnyOrder.TestCase
+
+
+def test_a_thousand_labels_with_copies_and_contradictions():
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((1200, 5))
+    features[600:] = features[:600]
+    model = RelevanceModel(Pool(features), Kernel(1.0))
+    labels = {int(i): float(rng.choice([-1, 1])) for i in rng.permutation(1200)[:1000]}
+    for part in np.array_split(list(labels), 40):
+        model.update({int(i): labels[int(i)] for i in part})
+    mean, cov = dense(model, labels, {})
+    assert np.isfinite(model.mean).all()
+    np.testing.assert_allclose(model.variance, np.diag(cov), atol=1e-8)
+    # Contradicting copies make weights of 1e6, which cost six of the sixteen digits.
+    np.testing.assert_allclose(model.mean, mean, atol=1e-6)
+    removed = list(labels)[::2]
+    model.update(dict.fromkeys(removed))
+    left = {i: y for i, y in labels.items() if i not in set(removed)}
+    np.testing.assert_allclose(model.mean, dense(model, left, {})[0], atol=1e-6)
+
+
+def test_contradicting_labels_on_one_image_cancel():
+    features = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
+    model = RelevanceModel(Pool(features), Kernel(1.0))
+    model.update({0: 1.0, 1: -1.0})
+    np.testing.assert_allclose(model.mean, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", [1e-15, 1e-300])
+def test_hardly_any_noise_among_copies_stays_finite(noise):
+    model = RelevanceModel(Pool(np.zeros((5, 2))), Kernel(1.0, noise=noise))
+    model.update({0: 1.0, 1: 1.0, 2: 1.0})
+    assert np.isfinite(model.mean).all()
+    assert np.isfinite(model.variance).all()
+
+
+def test_probabilities_are_equation_5_for_one_image():
+    rng = np.random.default_rng(0)
+    model = RelevanceModel(Pool(rng.standard_normal((30, 2))), Kernel(1.0))
+    model.update({3: 1.0, 9: -1.0})
+    expected = ndtr(model.mean / np.sqrt(model.variance))
+    np.testing.assert_allclose(model.probabilities(), expected)
+    np.testing.assert_allclose(model.probabilities(np.array([4, 2])), expected[[4, 2]])
+
+
+def test_covariances_are_kept_for_the_labels_that_follow(monkeypatch):
+    rng = np.random.default_rng(0)
+    model = RelevanceModel(Pool(rng.standard_normal((30, 2))), Kernel(1.0))
+    model.update({3: 1.0})
+    model.covariances(np.array([5, 6]))
+    monkeypatch.setattr(Pool, "squared_distances", None)  # a pass over the pool would fail now
+    model.update({5: 1.0, 6: -1.0})
+    assert_labels = {3: 1.0, 5: 1.0, 6: -1.0}
+    monkeypatch.undo()
+    assert_equals_refit(model, assert_labels, {})
+
+
+@pytest.mark.parametrize("name", ["length_scale", "variance", "noise"])
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf")])
+def test_refuses_kernels_that_are_none(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a positive finite number, got {value}"):
+        Kernel(**{"length_scale": 1.0, name: value})

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from generators import seeds
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist, pdist
+
+from ital import pool as pool_module
+from ital.pool import Pool
+
+
+@given(seeds, st.integers(1, 60), st.integers(1, 8), st.sampled_from([0.0, 1e3, 1e6]))
+def test_distances_equal_scipys_wherever_the_features_lie(seed, n, d, offset):
+    rng = np.random.default_rng(seed)
+    features = offset + rng.standard_normal((n, d))
+    features[rng.integers(n)] = features[0]
+    vectors = offset + rng.standard_normal((3, d))
+    pool = Pool(features)
+    expected = cdist(vectors, features, "sqeuclidean")
+    rows = rng.integers(n, size=5)
+    tolerance = 1e-12 * (1 + offset)
+    np.testing.assert_allclose(pool.squared_distances(vectors), expected, atol=tolerance)
+    np.testing.assert_allclose(pool.squared_distances(vectors, rows), expected[:, rows], atol=tolerance)
+    np.testing.assert_allclose(
+        pool.distances_between(vectors, features), expected, atol=tolerance
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int16, np.uint8])
+def test_features_are_used_as_given(dtype, monkeypatch):
+    monkeypatch.setattr(pool_module, "_BLOCK_ELEMENTS", 64)
+    features = (10 * np.random.default_rng(0).random((100, 6))).astype(dtype)
+    pool = Pool(features)
+    assert pool.features is features
+    exact = cdist(features[:3].astype(float), features.astype(float), "sqeuclidean")
+    np.testing.assert_allclose(pool.squared_distances(pool.vectors(np.arange(3))), exact, atol=1e-11)
+
+
+def test_a_memory_map_is_not_read_into_memory(tmp_path):
+    features = np.random.default_rng(0).random((50, 4)).astype(np.float32)
+    np.save(tmp_path / "features.npy", features)
+    mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
+    pool = Pool(mapped)
+    assert np.shares_memory(pool.features, mapped)
+    assert pool.fingerprint == Pool(features).fingerprint
+
+
+def test_lists_are_features_too():
+    assert Pool([[0, 1], [2, 3], [4, 5]]).dimension == 2
+
+
+def test_the_fingerprint_knows_values_shape_and_type():
+    features = np.arange(12, dtype=np.float32).reshape(3, 4)
+    changed = features.copy()
+    changed[2, 3] += 1
+    others = [changed, features.reshape(4, 3), features.astype(float), features[::-1]]
+    fingerprints = [Pool(x).fingerprint for x in [features, *others]]
+    assert len(set(fingerprints)) == len(fingerprints)
+    assert Pool(np.asfortranarray(features)).fingerprint == fingerprints[0]
+
+
+class TestMedianDistance:
+    def test_of_all_pairs_when_there_are_few(self):
+        features = np.random.default_rng(0).random((200, 5))
+        assert Pool(features).median_distance() == pytest.approx(np.median(pdist(features)))
+
+    def test_of_a_sample_when_there_are_many(self):
+        features = np.random.default_rng(0).random((5000, 5))
+        expected = np.median(pdist(features[::3]))
+        assert Pool(features).median_distance() == pytest.approx(expected, rel=0.02)
+
+    def test_among_copies(self):
+        features = np.zeros((100, 3)) + 7.3
+        assert Pool(features).median_distance() == 1.0
+        features[0] += [3, 0, 4]
+        assert Pool(features).median_distance() == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ([[1.0, 2.0], [3.0]], "features must be vectors of equal length"),
+        ([1.0, 2.0], r"features must be vectors of equal length.*got the shape \(2,\)"),
+        (np.zeros((0, 3)), r"got the shape \(0, 3\)"),
+        (np.zeros((3, 0)), r"got the shape \(3, 0\)"),
+        ([["a", "b"]], "got elements of type <U1"),
+        (np.zeros((2, 2), dtype=complex), "got elements of type complex128"),
+        (np.zeros((2, 2), dtype=bool), "got elements of type bool"),
+        ([[1.0, np.nan], [1.0, 2.0]], "1 of 2 rows hold NaN.*the first of them row 0"),
+        ([[1.0, 2.0], [np.inf, 2.0], [-np.inf, 2.0]], "2 of 3 rows hold NaN.*row 1"),
+    ],
+)
+def test_refuses_what_are_no_features(features, message):
+    with pytest.raises(ValueError, match=message):
+        Pool(features)
