@@ -34,12 +34,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import oracle
 
 import ital
+import oracle
+from ital.model import RelevanceModel
 from ital.strategies.greedy import Greedy
 from ital.strategies.information import ITAL
-
 
 ROUNDS = 10
 BATCH = 4
@@ -100,53 +100,73 @@ def against_oracle(sample: int) -> dict[str, float]:
     return {"suggest_s": fast, "oracle_s": slow, "ratio": slow / fast, "sampled_candidates": sample}
 
 
+def evaluated_candidates(search: ital.Search) -> list[int]:
+    """How many candidates each step of the next `suggest` evaluates, on a copy of the model."""
+    model = RelevanceModel(search.model.pool, search.model.kernel)
+    model.update(search.model.labels)
+    candidates = np.delete(np.arange(len(search)), list(search.labels))
+    greedy = Greedy(model, candidates, ITAL().objective(model))
+    greedy.select(BATCH)
+    return greedy.evaluated
+
+
 def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
     features, cluster = clustered(n, d, spectrum)
     vector = features[0].copy()
+    ratios: dict[int, list[float]] = {1: [], 2: [], 10: []}
+    last: dict[int, tuple[float, float]] = {}
     before = resident_peak(reset=True)
-    results: dict[str, Any] = {}
-    times: dict[int, list[float]] = {1: [], 2: [], 10: []}
-    evaluated: list[list[int]] = []
+    memory = 0.0
     for repeat in range(repeats):
         search = ital.Search(features)
         query = 17 + repeat
         search.query(relevant=[query])
 
-        def one_round(number: int) -> None:
+        def one_round(search: ital.Search = search, query: int = query) -> None:
             ids = search.suggest(BATCH)
             search.answer({int(i): bool(cluster[i] == cluster[query]) for i in ids})
 
         for number in range(1, ROUNDS + 1):
-            if repeat == 0:
-                known = np.array(list(search.labels))
-                greedy = Greedy(search.model, np.delete(np.arange(n), known), ITAL().objective(search.model))
-                state = dict(search.model._covariances)
-                greedy.select(BATCH)
-                search.model._covariances = state  # so that the timed round computes them itself
-                evaluated.append(greedy.evaluated)
-            took = seconds(lambda: one_round(number))
-            if number in times:
-                passes = statistics.median(
-                    seconds(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(3)
-                )
-                times[number].append(took / passes)
-                if repeat == repeats - 1:
-                    results[f"round_{number}"] = {
-                        "ratio": statistics.median(times[number]),
-                        "ratios": times[number],
-                        "last_round_s": took,
-                        "last_four_passes_s": passes,
-                    }
-    results["labels"] = len(search.labels)
-    results["memory_beyond_features_mb"] = resident_peak() - before
-    results["evaluated_candidates"] = evaluated
-    return results
+            # Passes before and after, because the machine's speed changes from moment to moment.
+            passes = [seconds(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(3)]
+            took = seconds(one_round)
+            passes += [seconds(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(3)]
+            if number in ratios:
+                ratios[number].append(took / statistics.median(passes))
+                last[number] = took, statistics.median(passes)
+        memory = max(memory, resident_peak() - before)
+        labels = len(search.labels)
+    counted = ital.Search(features)
+    counted.query(relevant=[17])
+    evaluated = []
+    for _ in range(ROUNDS):
+        evaluated.append(evaluated_candidates(counted))
+        ids = counted.suggest(BATCH)
+        counted.answer({int(i): bool(cluster[i] == cluster[17]) for i in ids})
+    return {
+        **{
+            f"round_{number}": {
+                "ratio": statistics.median(ratios[number]),
+                "ratios": ratios[number],
+                "last_round_s": last[number][0],
+                "last_four_passes_s": last[number][1],
+            }
+            for number in ratios
+        },
+        "labels": labels,
+        "memory_beyond_features_mb": memory,
+        "evaluated_candidates": evaluated,
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=Path("select.json"), help="where to write JSON")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[20_000, 1_000_000], help="pool sizes")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[20_000, 1_000_000], help="pool sizes"
+    )
     parser.add_argument("--spectrum", choices=["falling", "flat"], default="falling")
     parser.add_argument("--repeats", type=int, default=5, help="searches for each size")
     parser.add_argument("--oracle-sample", type=int, default=3, help="candidates for the oracle")
@@ -156,9 +176,7 @@ def main() -> None:
         report["against_oracle"] = against_oracle(arguments.oracle_sample)
         print(f"(a) oracle / suggest(4) on 1,000 x 50: {report['against_oracle']['ratio']:,.0f}x")
     for n in arguments.sizes:
-        measured = report[f"{n}x512"] = rounds(
-            n, 512, arguments.spectrum, arguments.repeats
-        )
+        measured = report[f"{n}x512"] = rounds(n, 512, arguments.spectrum, arguments.repeats)
         for number in (1, 2, 10):
             one = measured[f"round_{number}"]
             print(
@@ -166,8 +184,10 @@ def main() -> None:
                 f"({one['last_round_s'] * 1e3:.1f} ms / {one['last_four_passes_s'] * 1e3:.1f} ms; "
                 f"all {', '.join(f'{r:.2f}' for r in one['ratios'])})"
             )
-        print(f"(c) memory beyond the features, {measured['labels']} labels: "
-              f"{measured['memory_beyond_features_mb']:,.0f} MB")
+        print(
+            f"(c) memory beyond the features, {measured['labels']} labels: "
+            f"{measured['memory_beyond_features_mb']:,.0f} MB"
+        )
         for number, counts in enumerate(measured["evaluated_candidates"], 1):
             print(f"(d) round {number}: candidates evaluated at each step {counts}")
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")

@@ -80,8 +80,11 @@ class Problem:
         return {"length_scale": self.length_scale, "variance": self.variance, "noise": self.noise}
 
 
+_FEW = st.integers(6, 14)
+
+
 @st.composite
-def problems(draw, images=st.integers(6, 14), noises=(1e-6, 1e-3, 0.05, 0.5)):
+def problems(draw, images=_FEW, noises=(1e-6, 1e-3, 0.05, 0.5)):
     """Pools with clusters, near and exact copies, and labels that may contradict each other."""
     n, d = draw(images), draw(st.integers(1, 6))
     rng = np.random.default_rng(draw(seeds))

@@ -4,15 +4,14 @@ from itertools import permutations, product
 
 import mpmath
 import numpy as np
-import oracle
 import pytest
-from generators import gaussians, seeds, signs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special
 
+import oracle
+from generators import gaussians, seeds, signs
 from ital import gaussian
-
 
 
 def bivariate_reference(h: float, k: float, rho: float) -> float:
@@ -65,7 +64,9 @@ class TestBivariate:
         k = np.linspace(-2, 3, 300)
         table = gaussian.bivariate(h, k, 0.4)
         assert table.shape == (301, 300)
-        np.testing.assert_allclose(table, gaussian.bivariate(k[:, None], h[:, 0], 0.4).T, atol=1e-15)
+        np.testing.assert_allclose(
+            table, gaussian.bivariate(k[:, None], h[:, 0], 0.4).T, atol=1e-15
+        )
         for i, j in [(0, 0), (17, 250), (300, 299)]:
             assert abs(table[i, j] - bivariate_reference(h[i, 0], k[j], 0.4)) < 1e-12
 

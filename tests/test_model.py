@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from generators import problems, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from scipy.special import ndtr
 
+from generators import problems, seeds
 from ital.model import Kernel, RelevanceModel
 from ital.pool import Pool
 
@@ -63,9 +63,7 @@ def test_without_labels_it_is_the_prior():
     assert model.mean.tolist() == [0, 0, 0]
     assert model.variance.tolist() == [2, 2, 2]
     np.testing.assert_allclose(model.predict(np.zeros((2, 3))), [[0, 0], [2, 2]])
-    np.testing.assert_allclose(
-        model.covariances(np.array([0]))[0], 2 * np.exp([0.0, -1.0, -1.0])
-    )
+    np.testing.assert_allclose(model.covariances(np.array([0]))[0], 2 * np.exp([0.0, -1.0, -1.0]))
 
 
 @settings(max_examples=60, stateful_step_count=30)
@@ -92,7 +90,7 @@ class LabelsInAnyOrder(RuleBasedStateMachine):
 
     @rule(images=st.lists(st.integers(0, 39), max_size=36), positive=st.booleans())
     def label(self, images, positive):
-        self.apply({i: 1.0 if positive else -1.0 for i in images})
+        self.apply(dict.fromkeys(images, 1.0 if positive else -1.0))
 
     @rule()
     def label_a_vector_from_outside(self):

@@ -3,11 +3,11 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-import oracle
 import pytest
-from generators import users
 from hypothesis import given
 
+import oracle
+from generators import users
 from ital.user import ANSWERS, USERS, SimulatedUser, UserModel
 
 

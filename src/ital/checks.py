@@ -48,8 +48,13 @@ def index(value: Any, name: str, size: int) -> int:
     return int(value)
 
 
-def matrix(values: Any, name: str, columns: int | None = None) -> npt.NDArray[Any]:
-    """``values`` as a real two-dimensional array, in the type that it has."""
+def matrix(
+    values: Any, name: str, columns: int | None = None, single: bool = False
+) -> npt.NDArray[Any]:
+    """``values`` as a real two-dimensional array, in the type that it has.
+
+    With ``single``, one vector is an array of one row.
+    """
     wanted = "vectors of equal length: a real two-dimensional array"
     try:
         array = np.asarray(values)
@@ -57,6 +62,8 @@ def matrix(values: Any, name: str, columns: int | None = None) -> npt.NDArray[An
         raise ValueError(f"{name} must be {wanted}; NumPy says: {error}") from error
     if array.dtype.kind not in "fiu":
         raise ValueError(f"{name} must be {wanted}, got elements of type {array.dtype}")
+    if single and array.ndim == 1:
+        array = array[None]
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"{name} must be {wanted}, got the shape {array.shape}")
     if columns is not None and array.shape[1] != columns:

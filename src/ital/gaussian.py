@@ -5,8 +5,8 @@ eq. (5) and (6), are probabilities of orthants. A table of them has one axis of 
 dimension: index 0 is the negative sign, 1 the positive one.
 
 Two dimensions have a closed form in Owen's T function (Owen 1956). More are reached one dimension
-at a time by Plackett's identity (Plackett 1954). Scale the correlations r_jn of the last dimension n
-by t; then, with h the standardised means and s the signs,
+at a time by Plackett's identity (Plackett 1954). Scale the correlations r_jn of the last dimension,
+n, by t; then, with h the standardised means and s the signs,
 
     dP/dt = sum_j s_j s_n r_jn phi2(h_j, h_n; t r_jn) P(the other signs | y_j = y_n = 0),
 
@@ -45,7 +45,7 @@ _COPY = 1e-11
 Conditioning on one of three that are closer would leave the rounding error of the other two."""
 
 _CHUNK = 1 << 16
-"""Elements in a temporary array, few enough to stay in the cache, many enough to share the interpreter."""
+"""Elements of a temporary array: few enough for the cache, many enough for threads to pay off."""
 
 
 class _Rule(NamedTuple):
@@ -100,7 +100,8 @@ def bivariate(h: npt.ArrayLike, k: npt.ArrayLike, rho: npt.ArrayLike) -> FloatAr
         np.clip(np.asarray(k, dtype=float), -_FAR, _FAR),
         np.clip(np.asarray(rho, dtype=float), -1.0, 1.0),
     )
-    return _pair_table(h.ravel(), k.ravel(), rho.ravel())[1, 1].reshape(h.shape)
+    both: FloatArray = _pair_table(h.ravel(), k.ravel(), rho.ravel())[1, 1].reshape(h.shape)
+    return both
 
 
 def positive_probability(mean: npt.ArrayLike, variance: npt.ArrayLike) -> FloatArray:
@@ -200,8 +201,8 @@ def _table(
     d = len(h)
     if d == 1:
         return np.stack([special.ndtr(-h[0]), special.ndtr(h[0])])
-    certain = np.flatnonzero((np.abs(h) > _CERTAIN).all(axis=1)) if h.size else []
-    if len(certain):
+    certain = np.flatnonzero((np.abs(h) > _CERTAIN).all(axis=1))
+    if certain.size and h.size:
         return _table_beside(int(certain[0]), h, corr, rules)
     if d == 2:
         return _pair_table(h[0], h[1], corr[0, 1], rules)
@@ -222,7 +223,8 @@ def _table(
         for part in (chosen[lo : lo + step] for lo in range(0, chosen.size, step)):
             interaction[..., part] = _interaction(h[:, part], corr[:, :, part], rule, rules)
     plus = head * special.ndtr(h[-1]) + interaction
-    return np.clip(np.stack([head - plus, plus], axis=-2), 0.0, 1.0)
+    result: FloatArray = np.clip(np.stack([head - plus, plus], axis=-2), 0.0, 1.0)
+    return result
 
 
 def _table_beside(certain: int, h: FloatArray, corr: FloatArray, rules: _Rules) -> FloatArray:
@@ -243,9 +245,7 @@ def _first_copies(corr: FloatArray) -> tuple[int, int, npt.NDArray[np.bool_]] | 
     return None
 
 
-def _table_of_copies(
-    j: int, k: int, h: FloatArray, corr: FloatArray, rules: _Rules
-) -> FloatArray:
+def _table_of_copies(j: int, k: int, h: FloatArray, corr: FloatArray, rules: _Rules) -> FloatArray:
     """The table where dimensions j and k are one variable (or its negative) with two thresholds."""
     others = [i for i in range(len(h)) if i != k]
     place = others.index(j)
@@ -266,9 +266,7 @@ def _table_of_copies(
     return np.moveaxis(both, (0, 1), (j, k))
 
 
-def _pair_table(
-    h: FloatArray, k: FloatArray, rho: FloatArray, rules: _Rules = FINE
-) -> FloatArray:
+def _pair_table(h: FloatArray, k: FloatArray, rho: FloatArray, rules: _Rules = FINE) -> FloatArray:
     """Tables, shape (2, 2, rows), of pairs. ``h`` may be one for all rows."""
     alone_h_all = np.broadcast_to(special.ndtr(h), rho.shape)
     h = np.broadcast_to(h, rho.shape)

@@ -31,7 +31,7 @@ _WHOLE_SHARE = 0.3
 
 @dataclass(frozen=True)
 class Kernel:
-    """The RBF kernel of eq. (4). ``variance`` and ``noise`` are its sigma_var^2 and sigma_noise^2."""
+    """The RBF kernel of eq. (4); ``variance`` and ``noise`` are sigma_var^2 and sigma_noise^2."""
 
     length_scale: float
     variance: float = 1.0
@@ -202,7 +202,7 @@ class RelevanceModel:
         for size in range(old, len(factor)):
             row = _solve(factor[:size, :size], prior[:size, size - old])
             # The pivot is at least the noise; rounding may say otherwise among copies of an image.
-            pivot = self.kernel.variance + self.kernel.noise - row @ row
+            pivot = self.kernel.variance + self.kernel.noise - float(row @ row)
             factor[size, :size] = row
             factor[size, size] = np.sqrt(max(pivot, self.kernel.noise))
         self._factor = factor

@@ -86,7 +86,8 @@ class Pool:
         """Squared distances of vectors that need not be in the pool, shape (some, others)."""
         some, others = some - self._centre, others - self._centre
         norms = [np.einsum("ij,ij->i", vectors, vectors) for vectors in (some, others)]
-        return np.maximum(norms[0][:, None] + norms[1] - 2 * some @ others.T, 0.0)
+        squared: FloatArray = norms[0][:, None] + norms[1] - 2 * some @ others.T
+        return np.maximum(squared, 0.0)
 
     @functools.cached_property
     def fingerprint(self) -> str:

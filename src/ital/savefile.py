@@ -6,7 +6,8 @@ import dataclasses
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,6 @@ class SavedSearch:
     """What a file holds. ``settings`` are the keyword arguments of ``Search``."""
 
     settings: dict[str, Any]
-    fingerprint: str
     events: list[Event]
 
 
@@ -40,11 +40,7 @@ def write(
         "format": _FORMAT,
         "version": _VERSION,
         "features": pool.fingerprint,
-        "settings": {
-            **settings,
-            "strategy": _strategy_settings(settings["strategy"]),
-            "user": dataclasses.asdict(settings["user"]),
-        },
+        "settings": {**settings, "strategy": _strategy_settings(settings["strategy"])},
         "events": [
             {
                 "kind": event.kind,
@@ -58,12 +54,12 @@ def write(
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(content, file)
+            json.dump(content, file, default=dataclasses.asdict)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        Path(temporary).replace(target)
     except BaseException:
-        os.unlink(temporary)
+        Path(temporary).unlink()
         raise
 
 
@@ -84,24 +80,30 @@ def read(path: str | PathLike[str], pool: Pool) -> SavedSearch:
             f"features must be those that {str(path)!r} was saved with, but values, type or shape "
             f"differ (now {pool.features.shape}, {pool.features.dtype})"
         )
-    try:
-        settings = content["settings"]
+    with broken_if_it_fails(path):
+        settings = dict(content["settings"])
         settings["user"] = UserModel(**settings["user"])
         settings["strategy"] = _strategy(settings["strategy"])
         events = [_event(event, pool) for event in content["events"]]
+    return SavedSearch(settings, events)
+
+
+@contextmanager
+def broken_if_it_fails(path: str | PathLike[str]) -> Iterator[None]:
+    """Blame the file for values that do not make a search."""
+    try:
+        yield
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ValueError(f"path must be a saved search, but {str(path)!r} is broken: {error}") from error
-    return SavedSearch(settings, content["features"], events)
+        message = f"path must be a saved search, but {str(path)!r} is broken: {error}"
+        raise ValueError(message) from error
 
 
 def _strategy_settings(strategy: Strategy) -> dict[str, Any]:
     if strategy.name not in strategies.names():
         raise ValueError(
-            f"strategy must be one of {', '.join(strategies.names())} to be saved, "
-            f"got {strategy!r}"
+            f"strategy must be one of {', '.join(strategies.names())} to be saved, got {strategy!r}"
         )
-    parameters = dataclasses.asdict(strategy) if dataclasses.is_dataclass(strategy) else {}
-    return {"name": strategy.name, "parameters": parameters}
+    return {"name": strategy.name, "parameters": vars(strategy)}
 
 
 def _strategy(settings: dict[str, Any]) -> Strategy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -41,7 +42,8 @@ class Search:
     """A search for all images that a person means.
 
     Args:
-        features: n vectors of length d, any real type, an array or a memory map; not copied.
+        features: n vectors of length d, any real type, an array or a memory map, not copied; or
+            the ``Pool`` of another search, to share what was computed of them.
         strategy: a name out of ``ital.strategies.names()``, a pair of a name and parameters, or an
             instance.
         user: how the user answers, for the strategies that model it.
@@ -49,11 +51,12 @@ class Search:
         variance: the kernel's variance.
         noise: the variance of the noise on labels.
         seed: for strategies that draw at random. The batch depends on it and on the answers alone.
+
     """
 
     def __init__(
         self,
-        features: npt.ArrayLike,
+        features: npt.ArrayLike | Pool,
         strategy: str | tuple[str, Mapping[str, Any]] | Strategy = "ital",
         user: UserModel | None = None,
         length_scale: float | None = None,
@@ -67,10 +70,10 @@ class Search:
             checks.whole_number(seed, "seed", least=0)
         self.user = user or UserModel()
         self.strategy = strategies.create(strategy).for_user(self.user)
-        pool = Pool(features)
+        pool = features if isinstance(features, Pool) else Pool(features)
         scale = pool.median_distance() if length_scale is None else length_scale
         self.model = RelevanceModel(pool, Kernel(scale, variance, noise))
-        self._seed = int(np.random.SeedSequence().entropy) if seed is None else int(seed)
+        self._seed = secrets.randbits(64) if seed is None else int(seed)
         self._history = History()
 
     def __len__(self) -> int:
@@ -111,7 +114,7 @@ class Search:
         self._apply(Event("query", labels, vectors))
 
     def suggest(self, k: int) -> IntArray:
-        """The batch of ``k`` images whose answers the strategy wants; all that are left if fewer."""
+        """The batch of ``k`` images that the strategy asks about; all that are left if fewer."""
         k = checks.whole_number(k, "k", least=1)
         self._require_query("suggest")
         known = np.array([image for image in self._history.labels if image >= 0], dtype=np.int64)
@@ -155,8 +158,8 @@ class Search:
 
     def predict(self, vectors: npt.ArrayLike) -> FloatArray:
         """Predictive means of relevance for vectors that need not be in the pool."""
-        rows = vectors if np.ndim(vectors) != 1 else [vectors]
-        array = checks.matrix(rows, "vectors", self.model.pool.dimension).astype(float)
+        dimension = self.model.pool.dimension
+        array = checks.matrix(vectors, "vectors", dimension, single=True).astype(float)
         checks.finite_rows(np.isfinite(array).all(axis=1), "vectors")
         self._require_query("predict")
         return self.model.predict(array)[0]
@@ -183,10 +186,12 @@ class Search:
         savefile.write(path, self.model.pool, settings, self._history.events)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], features: npt.ArrayLike) -> Search:
+    def load(cls, path: str | PathLike[str], features: npt.ArrayLike | Pool) -> Search:
         """The search that was saved to ``path``, over the same features."""
-        saved = savefile.read(path, Pool(features))
-        search = cls(features, **saved.settings)
+        pool = features if isinstance(features, Pool) else Pool(features)
+        saved = savefile.read(path, pool)
+        with savefile.broken_if_it_fails(path):
+            search = cls(pool, **saved.settings)
         search._history.events.extend(saved.events)
         search._update(search._history.labels)
         return search

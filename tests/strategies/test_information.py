@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import oracle
 import pytest
-from generators import problems, seeds, users
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import oracle
+from generators import problems, seeds, users
 from ital import Search, UserModel
 from ital.strategies import ITAL, Entropy
 from ital.strategies.greedy import TIE
@@ -95,7 +95,9 @@ class TestScore:
         search = Search(features, "ital", length_scale=1.5, noise=1e-3)
         search.query(relevant=[0])
         batch = list(range(1, size + 1))
-        assert search.score(batch) == pytest.approx(oracle.mutual_information(model, batch), abs=1e-3)
+        assert search.score(batch) == pytest.approx(
+            oracle.mutual_information(model, batch), abs=1e-3
+        )
 
     @given(problems(), st.integers(1, 6), users)
     def test_identities(self, problem, size, user):
@@ -274,7 +276,7 @@ class TestLargeBatches:
         features = np.repeat(np.random.default_rng(3).standard_normal((6, 4)), 5, axis=0)
         search = Search(features, "entropy")
         search.query(relevant=[0])
-        score = search.score([i for i in range(1, 30)])
+        score = search.score(range(1, 30))
         assert np.isfinite(score)
         assert score < 6 * np.log(2)
 
@@ -282,5 +284,5 @@ class TestLargeBatches:
 def test_refuses_what_is_no_posterior_or_user():
     with pytest.raises(ValueError, match="posterior must be 'paper' or 'exact', got 'bayes'"):
         ITAL(posterior="bayes")
-    with pytest.raises(TypeError, match="user must be a UserModel, got 0.5"):
+    with pytest.raises(TypeError, match=r"user must be a UserModel, got 0\.5"):
         ITAL(user=0.5)

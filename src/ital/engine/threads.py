@@ -1,12 +1,13 @@
 """Blocks of a pool on the threads of this machine.
 
-NumPy gives up the interpreter's lock inside its loops, so threads share the features without a copy.
-Each thread gets one contiguous share, as one machine of several would.
+NumPy gives up the interpreter's lock inside its loops, so that threads share the features without
+a copy. Each thread gets one contiguous share, as one machine of several would.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,9 +22,11 @@ def _blas() -> ThreadpoolController:
 
 
 def _workers() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     # BLAS held to one thread (by the environment or by threadpoolctl) means: one thread here too.
-    threads = [library.num_threads for library in _blas().lib_controllers]
+    threads: list[int] = [library.num_threads for library in _blas().lib_controllers]
     return max(1, min([cores, *threads]))
 
 
@@ -37,7 +40,7 @@ def for_blocks(work: Callable[[int, int], None], size: int, block: int) -> None:
     with _blas().limit(limits=1), ThreadPoolExecutor(workers) as threads:
         shares = [
             threads.submit(_share, work, start, stop, block)
-            for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
+            for start, stop in itertools.pairwise(bounds)
         ]
         for share in shares:
             share.result()

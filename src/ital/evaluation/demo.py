@@ -64,7 +64,7 @@ def draw(demo: Demo, path: Path) -> None:
     rounds = demo.rounds["ital"]
     batch = max(len(one.questions) for one in rounds)
     figure = Figure(figsize=(11, 0.62 * len(rounds) + 1.2), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[batch + 1.6, 9])
+    left, right = figure.subfigures(1, 2, width_ratios=[batch + 1.6, 9], squeeze=False)[0]
     left.suptitle("What ital asked", fontsize=12)
     grid = left.subplots(len(rounds), batch + 1, squeeze=False)
     for axes in grid.flat:

@@ -25,7 +25,12 @@ def create(strategy: str | tuple[str, Mapping[str, Any]] | Strategy) -> Strategy
     """A strategy from its name, from its name and parameters, or as it is."""
     if isinstance(strategy, Strategy):
         return strategy
-    name, parameters = (strategy, {}) if isinstance(strategy, str) else strategy
+    try:
+        name, parameters = (strategy, {}) if isinstance(strategy, str) else strategy
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"strategy must be a name, a name with parameters, or a Strategy, got {strategy!r}"
+        ) from error
     if name not in _STRATEGIES:
         raise ValueError(f"strategy must be one of {', '.join(names())}, got {name!r}")
     try:

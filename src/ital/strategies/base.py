@@ -13,7 +13,10 @@ from ital.user import UserModel
 
 
 class Strategy(ABC):
-    """A strategy holds parameters and nothing else; model, candidates and chance are given to it."""
+    """Parameters and nothing else: the model, the candidates and chance are given to it.
+
+    A subclass is a frozen dataclass; its fields are the parameters.
+    """
 
     name: ClassVar[str]
 

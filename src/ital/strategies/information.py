@@ -61,7 +61,7 @@ class ITAL(InformationStrategy):
     answers, eq. (11), under a model of the user.
 
     ``posterior="paper"`` is eq. (11) with the process updated by the answers, eq. (9) for a perfect
-    user. ``posterior="exact"`` is the mutual information by Bayes' rule, I = H(F) - sum_i H(F_i|R_i).
+    user. ``posterior="exact"`` is the mutual information by Bayes' rule, H(F) - sum_i H(F_i | R_i).
     ``user`` is that of the search if none is given.
     """
 

@@ -62,14 +62,14 @@ class PaperInformation:
         for part in (slice(lo, lo + step) for lo in range(0, rows, step)):
             bounds[part] = self._values(mean[part], cov[part], table[part], _least_marginal)
         values = bounds
-        # The bound is close to the value, so that the best of them come first and rule out the rest.
+        # Bounds are close to values: those that come first soon rule out the rest.
         order = np.argsort(-bounds, kind="stable")
         step = max(1, step // 8)
-        for part in (order[lo : lo + step] for lo in range(0, rows, step)):
-            if bounds[part[0]] <= worth:
+        for best in (order[lo : lo + step] for lo in range(0, rows, step)):
+            if bounds[best[0]] <= worth:
                 break
-            values[part] = self._values(mean[part], cov[part], table[part], _sharpened)
-            worth = max(worth, float(values[part].max()))
+            values[best] = self._values(mean[best], cov[best], table[best], _sharpened)
+            worth = max(worth, float(values[best].max()))
         return values
 
     def _values(
@@ -77,7 +77,7 @@ class PaperInformation:
     ) -> FloatArray:
         rows, d = mean.shape
         prior = table.reshape(rows, 1, -1)
-        total = -np.sum(prior * np.log(prior + SMALL), axis=(1, 2))
+        total: FloatArray = -np.sum(prior * np.log(prior + SMALL), axis=(1, 2))
         for answered, share in self._answered(d):
             after = posterior(mean, cov, answered, self.noise)
             weights = share * prior * self._answer_weights(answered, d)
@@ -117,7 +117,7 @@ class Objective:
 
 
 Probabilities = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-"""From posterior means (rows, answers, d), covariances (rows, d, d) and the weights of the result."""
+"""From posterior means (rows, answers, d), covariances (rows, d, d) and weights of the result."""
 
 
 def posterior(

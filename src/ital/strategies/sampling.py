@@ -36,6 +36,9 @@ _JITTER = 1e-10
 _UNANSWERED = 1e12
 """Noise, in units of the variance, that makes an answer say nothing."""
 
+_LARGEST_EXPONENT = 500.0
+"""Weights beyond its exponential would overflow; what they weigh is capped at 1 anyway."""
+
 _SIGNS = UserModel()
 """Through its channel an answer is the sign itself."""
 
@@ -91,7 +94,9 @@ class SampledBatch:
         """Nodes for the signs under the process that was updated with the answers."""
         answers = _answers(signs, paper.user, rng)
         noise = np.where(answers == 0, _UNANSWERED * self._cov.diagonal().max(), paper.noise)
-        self._answer_precision = np.linalg.inv(self._cov + noise[:, :, None] * np.eye(len(self._mean)))
+        self._answer_precision = np.linalg.inv(
+            self._cov + noise[:, :, None] * np.eye(len(self._mean))
+        )
         surprise = np.where(answers == 0, 0.0, answers - self._mean)
         self._tilt = np.einsum("dij,dj->di", self._answer_precision, surprise)
         after_mean = self._mean + self._tilt @ self._cov
@@ -122,8 +127,9 @@ class SampledBatch:
             weights, latent, left = self._after_weights / NODES, given, own
             if answer:
                 # p(f_i | y_A) / p(f_i | f_A) weighs the nodes; then y_i given y_A and f_i.
-                density = _density(answer - given, own + noise)
-                weights = weights * density / _density(answer - expected, spread)[:, :, None]
+                ratio = _log_density(answer - given, own + noise)
+                ratio -= _log_density(answer - expected, spread)[:, :, None]
+                weights = weights * np.exp(np.minimum(ratio, _LARGEST_EXPONENT))
                 latent = given + own / (own + noise) * (answer - given)
                 left = own * noise / (own + noise)
             for column, sign in enumerate((-1, 1)):
@@ -144,8 +150,9 @@ def _given(
     return result
 
 
-def _density(distance: FloatArray, variance: FloatArray) -> FloatArray:
-    result: FloatArray = np.exp(-0.5 * distance**2 / variance) / np.sqrt(variance)
+def _log_density(distance: FloatArray, variance: FloatArray) -> FloatArray:
+    """Of a normal distribution, up to a constant."""
+    result: FloatArray = -0.5 * (distance**2 / variance + np.log(variance))
     return result
 
 
@@ -160,7 +167,8 @@ def _answers(
 ) -> npt.NDArray[np.int64]:
     """Answers drawn from the channel, given the signs."""
     below = np.cumsum(user.channel, axis=0)[:, (signs + 1) // 2]
-    return (rng.random(signs.shape) >= below[:2]).sum(axis=0) - 1
+    answers: npt.NDArray[np.int64] = (rng.random(signs.shape) >= below[:2]).sum(axis=0) - 1
+    return answers
 
 
 def _ghk(

@@ -1,0 +1,505 @@
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from scipy.special import ndtr
+
+import ital
+from generators import seeds
+from ital import Search, UserModel
+from ital.model import Kernel, RelevanceModel
+from ital.pool import Pool
+
+FEATURES = np.random.default_rng(0).standard_normal((30, 4))
+
+
+def started(**settings) -> Search:
+    search = Search(FEATURES, seed=3, **settings)
+    search.query(relevant=[5], irrelevant=[9])
+    search.answer({1: True, 2: False, 3: None})
+    return search
+
+
+def state(search: Search):
+    model = search.model
+    return copy.deepcopy((search.labels, model.labels, model.mean, model.variance, search._history))
+
+
+def assert_unchanged(search: Search, before) -> None:
+    labels, model_labels, mean, variance, history = before
+    assert search.labels == labels
+    assert search.model.labels == model_labels
+    np.testing.assert_array_equal(search.model.mean, mean)
+    np.testing.assert_array_equal(search.model.variance, variance)
+    assert len(search._history.events) == len(history.events)
+
+
+class TestTheLoop:
+    def test_as_in_the_design(self, tmp_path):
+        search = Search(
+            FEATURES,
+            strategy="ital",
+            user=ital.UserModel(p_label=1.0, p_mistake=0.0),
+            length_scale=None,
+            variance=1.0,
+            noise=1e-6,
+            seed=None,
+        )
+        search.query(relevant=[17], irrelevant=[])
+        ids = search.suggest(4)
+        assert isinstance(ids, np.ndarray)
+        search.answer({ids[0]: True, ids[1]: False, ids[2]: None})
+        assert search.labels == {17: True, ids[0]: True, ids[1]: False, ids[2]: None}
+        top = search.results(10)
+        assert len(top) == len(top.ids) == len(top.means) == len(top.probabilities) == 10
+        assert search.predict(FEATURES[:3]).shape == (3,)
+        assert search.score([3, 9, 12]) > 0
+        search.save(tmp_path / "search.json")
+        again = Search.load(tmp_path / "search.json", FEATURES)
+        np.testing.assert_array_equal(again.suggest(4), search.suggest(4))
+        search.undo()
+        assert search.labels == {17: True}
+        assert "30 images, 1 labels" in repr(search)
+        assert len(search) == 30
+
+    def test_the_length_scale_is_the_median_distance_unless_given(self):
+        assert Search(FEATURES).model.kernel.length_scale == Pool(FEATURES).median_distance()
+        assert Search(FEATURES, length_scale=2.0).model.kernel.length_scale == 2.0
+
+    @pytest.mark.parametrize("strategy", ital.strategies.names())
+    def test_suggestions_are_unknown_and_different(self, strategy):
+        search = started(strategy=strategy)
+        ids = search.suggest(100)
+        assert sorted(ids.tolist()) == sorted(set(range(30)) - {1, 2, 3, 5, 9})
+        np.testing.assert_array_equal(search.suggest(5), started(strategy=strategy).suggest(5))
+
+    def test_random_suggestions_depend_on_the_seed_and_on_what_was_answered(self):
+        first = Search(FEATURES, "random", seed=1)
+        first.query(relevant=[0])
+        second = Search(FEATURES, "random", seed=2)
+        second.query(relevant=[0])
+        batch = first.suggest(10)
+        assert set(batch) != set(second.suggest(10))
+        first.answer({int(batch[0]): True})
+        assert set(first.suggest(9)) != set(batch[1:])
+        first.undo()
+        np.testing.assert_array_equal(first.suggest(10), batch)
+
+    def test_topscoring_asks_for_the_best_results(self):
+        search = started(strategy="topscoring")
+        expected = [i for i in search.results().ids if i not in search.labels][:4]
+        assert search.suggest(4).tolist() == expected
+        assert search.score(expected) == pytest.approx(search.model.mean[expected].sum())
+
+    def test_strategies_by_name_by_name_and_parameters_and_as_they_are(self):
+        user = UserModel(0.5, 0.25)
+        by_name = started(strategy="ital", user=user)
+        assert by_name.strategy == ital.strategies.ITAL(user, "paper")
+        with_parameters = started(strategy=("ital", {"posterior": "exact"}), user=user)
+        assert with_parameters.strategy == ital.strategies.ITAL(user, "exact")
+        own = ital.strategies.ITAL(UserModel(0.9), "exact")
+        assert started(strategy=own, user=user).strategy is own
+
+    def test_answers_in_every_form(self):
+        forms = {
+            1: [True, 1, np.True_, np.int8(1), 1.0],
+            -1: [False, -1, np.False_, np.int64(-1), -1.0],
+            0: [None, 0, np.int16(0), 0.0],
+        }
+        for label, answers in forms.items():
+            for answer in answers:
+                search = started()
+                search.answer({np.int64(7): answer})
+                assert search._history.labels[7] == label
+                assert search.labels[7] is {1: True, -1: False, 0: None}[label]
+
+    def test_unnameable_images_are_remembered_and_not_asked_again(self):
+        search = started()
+        search.answer({5: None})
+        assert search.labels[5] is None
+        assert 5 not in search.model.labels
+        assert 5 not in search.suggest(100)
+
+    def test_queries_by_index_and_by_vector(self):
+        vector = np.random.default_rng(1).standard_normal(4)
+        search = Search(FEATURES)
+        search.query(relevant=[3, vector], irrelevant=vector + 5)
+        expected = RelevanceModel(Pool(FEATURES), search.model.kernel)
+        expected.update({3: 1.0, -1: 1.0, -2: -1.0}, {-1: vector, -2: vector + 5})
+        np.testing.assert_allclose(search.model.mean, expected.mean)
+        assert search.labels == {3: True}
+        search.query(irrelevant=7)
+        search.query(relevant=np.array([8, 9]))
+        search.query(relevant=FEATURES[[10, 11]])
+        search.query(relevant=vector.tolist())
+        search.query(relevant=vector.astype(np.float32))
+        assert search.labels == {3: True, 7: False, 8: True, 9: True}
+        assert len(search.model.labels) == 10
+        for _ in range(5):
+            search.undo()
+        np.testing.assert_allclose(search.model.mean, expected.mean, atol=1e-9)
+
+    def test_results_rank_by_mean_with_their_probabilities(self):
+        search = started()
+        results = search.results()
+        means = search.model.mean
+        assert results.ids.tolist() == sorted(range(30), key=lambda i: (-means[i], i))
+        np.testing.assert_array_equal(results.means, means[results.ids])
+        expected = ndtr(means / np.sqrt(search.model.variance))[results.ids]
+        np.testing.assert_allclose(results.probabilities, expected)
+        assert search.results(3).ids.tolist() == results.ids[:3].tolist()
+
+    def test_predictions_outside_equal_those_inside(self):
+        search = started()
+        np.testing.assert_allclose(search.predict(FEATURES), search.model.mean, atol=1e-9)
+        assert search.predict(FEATURES[4]).tolist() == pytest.approx([search.model.mean[4]])
+        assert search.predict(FEATURES[:2].astype(np.float16)).dtype == np.float64
+
+    def test_an_answer_of_nothing_is_nothing(self):
+        search = started()
+        before = state(search)
+        search.answer({})
+        assert_unchanged(search, before)
+
+
+@settings(max_examples=60, stateful_step_count=25)
+class AnyOrder(RuleBasedStateMachine):
+    """Queries, answers, changed answers and undo in any order end in the model of the labels."""
+
+    @initialize(seed=seeds)
+    def begin(self, seed):
+        rng = np.random.default_rng(seed)
+        self.features = rng.standard_normal((25, 3))
+        self.features[10:14] = self.features[0]
+        self.search = Search(self.features, length_scale=1.0)
+        self.steps: list[dict[int, int]] = []
+        self.vectors: list[np.ndarray] = []
+
+    def labels(self) -> dict[int, int]:
+        merged: dict[int, int] = {}
+        for step in self.steps:
+            merged.update(step)
+        return merged
+
+    @rule(relevant=st.sets(st.integers(0, 24), max_size=3), irrelevant=st.integers(0, 24))
+    def query(self, relevant, irrelevant):
+        relevant.discard(irrelevant)
+        self.search.query(relevant=sorted(relevant), irrelevant=[irrelevant])
+        self.steps.append({**dict.fromkeys(relevant, 1), irrelevant: -1})
+
+    @rule(answers=st.dictionaries(st.integers(0, 24), st.sampled_from([1, -1, 0]), max_size=6))
+    @precondition(lambda self: any(y for y in self.labels().values()))
+    def answer(self, answers):
+        self.search.answer(answers)
+        if answers:
+            self.steps.append(answers)
+
+    @rule()
+    @precondition(lambda self: self.steps)
+    def undo(self):
+        self.search.undo()
+        self.steps.pop()
+
+    @rule()
+    @precondition(lambda self: any(y for y in self.labels().values()))
+    def suggest(self):
+        self.search.suggest(3)
+
+    @invariant()
+    def is_the_model_of_the_labels(self):
+        labels = self.labels()
+        names = {1: True, -1: False, 0: None}
+        assert self.search.labels == {i: names[y] for i, y in labels.items()}
+        expected = RelevanceModel(Pool(self.features), Kernel(1.0))
+        expected.update({i: float(y) for i, y in labels.items() if y})
+        np.testing.assert_allclose(self.search.model.mean, expected.mean, atol=1e-7)
+        np.testing.assert_allclose(self.search.model.variance, expected.variance, atol=1e-9)
+
+
+TestAnyOrder = AnyOrder.TestCase
+
+
+class TestSaving:
+    def test_all_comes_back(self, tmp_path):
+        path = tmp_path / "search.json"
+        vector = np.random.default_rng(2).standard_normal(4)
+        search = Search(
+            FEATURES,
+            ("ital", {"posterior": "exact"}),
+            UserModel(0.5, 0.25),
+            variance=1.5,
+            noise=1e-3,
+            seed=11,
+        )
+        search.query(relevant=[4, vector])
+        search.answer({7: True, 8: False, 9: None})
+        search.answer({7: None, 9: True})
+        search.save(path)
+        assert path.stat().st_size < 4096
+        again = Search.load(path, FEATURES)
+        assert again.labels == search.labels
+        assert again.strategy == search.strategy
+        assert again.user == search.user
+        assert again.model.kernel == search.model.kernel
+        np.testing.assert_allclose(again.model.mean, search.model.mean, atol=1e-9)
+        np.testing.assert_array_equal(again.suggest(5), search.suggest(5))
+        for _ in range(3):
+            again.undo()
+            search.undo()
+            assert again.labels == search.labels
+            np.testing.assert_allclose(again.model.mean, search.model.mean, atol=1e-9)
+
+    @pytest.mark.parametrize("strategy", ital.strategies.names())
+    def test_every_strategy_comes_back(self, tmp_path, strategy):
+        search = started(strategy=strategy)
+        search.save(tmp_path / "search.json")
+        again = Search.load(tmp_path / "search.json", FEATURES)
+        assert again.strategy == search.strategy
+        np.testing.assert_array_equal(again.suggest(5), search.suggest(5))
+
+    def test_a_failed_save_leaves_the_old_file(self, tmp_path, monkeypatch):
+        path = tmp_path / "search.json"
+        started().save(path)
+        before = path.read_bytes()
+
+        def full(descriptor):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            started().save(path)
+        assert path.read_bytes() == before
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_other_features_are_refused(self, tmp_path):
+        path = tmp_path / "search.json"
+        started().save(path)
+        for features in (FEATURES + 1e-9, FEATURES[:-1], FEATURES.astype(np.float32)):
+            with pytest.raises(ValueError, match=r"features must be those that .* was saved with"):
+                Search.load(path, features)
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"\x80\x04N.", b"[1, 2]", b"null", b'{"format": "other"}', b"\xff\xfe\x00"]
+    )
+    def test_foreign_files_are_refused(self, tmp_path, content):
+        path = tmp_path / "other"
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="path must be a saved search"):
+            Search.load(path, FEATURES)
+
+    @pytest.mark.parametrize(
+        ("old", "new", "message"),
+        [
+            ('"version": 1', '"version": 2', "saved search of version 1, but .* says .* 2"),
+            ("[5, 1]", "[500, 1]", "broken: image must be an index from 0 to 29, got 500"),
+            ("[5, 1]", "[5, 7]", "broken: label must be -1, 0 or 1, got 7"),
+            ('"kind": "query"', '"kind": "rm"', "broken: kind must be 'query' or 'answer'"),
+            ('"name": "ital"', '"name": "rm"', "broken: strategy must be one of"),
+            ('"p_label": 1.0', '"p_label": 7', "broken: p_label must be a probability"),
+            ('"noise": 1e-06', '"noise": -1', "broken: noise must be a positive"),
+            ('"seed": 3', '"sead": 3', "broken: .*sead"),
+            ('"events": [', '"events": [3, ', "broken"),
+        ],
+    )
+    def test_broken_files_are_refused(self, tmp_path, old, new, message):
+        path = tmp_path / "search.json"
+        started().save(path)
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(ValueError, match=message):
+            Search.load(path, FEATURES)
+
+    def test_strategies_without_a_name_cannot_be_saved(self, tmp_path):
+        class Mine(ital.strategies.Random):
+            name = "mine"
+
+        with pytest.raises(ValueError, match=r"strategy must be one of .* to be saved, got"):
+            started(strategy=Mine()).save(tmp_path / "search.json")
+        assert not list(tmp_path.iterdir())
+
+
+NAN = np.full(4, np.nan)
+BAD_CALLS = {
+    "unknown index in query": (
+        lambda s: s.query(relevant=[30]),
+        IndexError,
+        "relevant must be an index from 0 to 29, got 30",
+    ),
+    "negative index in query": (
+        lambda s: s.query(irrelevant=[-1]),
+        IndexError,
+        "irrelevant must be an index from 0 to 29, got -1",
+    ),
+    "a good and a bad index": (
+        lambda s: s.query(relevant=[7, 31]),
+        IndexError,
+        "relevant must be an index from 0 to 29, got 31",
+    ),
+    "both relevant and irrelevant": (
+        lambda s: s.query(relevant=[7], irrelevant=[7]),
+        ValueError,
+        "image 7 must not be both relevant and irrelevant",
+    ),
+    "empty query": (lambda s: s.query(), ValueError, "query needs at least one"),
+    "text as query": (
+        lambda s: s.query(relevant="7"),
+        TypeError,
+        "relevant must be indices or vectors, got '7'",
+    ),
+    "None as query": (
+        lambda s: s.query(relevant=None),
+        TypeError,
+        "relevant must be indices or vectors, got None",
+    ),
+    "bool as index": (
+        lambda s: s.query(relevant=[True]),
+        TypeError,
+        "relevant must be an index from 0 to 29, got True",
+    ),
+    "vector of the wrong length": (
+        lambda s: s.query(relevant=[np.zeros(3)]),
+        ValueError,
+        r"relevant must hold indices or vectors of 4 numbers, got one of the shape \(3,\)",
+    ),
+    "vector with NaN": (
+        lambda s: s.query(relevant=[7], irrelevant=[NAN]),
+        ValueError,
+        "irrelevant must be finite, got a vector with NaN or infinite values",
+    ),
+    "unknown index in answer": (
+        lambda s: s.answer({7: True, 99: True}),
+        IndexError,
+        "image must be an index from 0 to 29, got 99",
+    ),
+    "no index in answer": (
+        lambda s: s.answer({"a": True}),
+        TypeError,
+        "image must be an index from 0 to 29, got 'a'",
+    ),
+    "unknown answer": (
+        lambda s: s.answer({7: True, 8: "yes"}),
+        ValueError,
+        "the answer to image 8 must be True, False or None .*, got 'yes'",
+    ),
+    "answer of two": (
+        lambda s: s.answer({8: 2}),
+        ValueError,
+        "the answer to image 8 must be True, False or None .*, got 2",
+    ),
+    "answers that are no mapping": (
+        lambda s: s.answer([7]),
+        TypeError,
+        r"answers must be a mapping from index to answer, got \[7\]",
+    ),
+    "k of 0": (lambda s: s.suggest(0), ValueError, "k must be .* at least 1, got 0"),
+    "k below 0": (lambda s: s.suggest(-4), ValueError, "k must be .* at least 1, got -4"),
+    "half a k": (lambda s: s.suggest(1.5), TypeError, "k must be .* at least 1, got 1.5"),
+    "count of 0": (lambda s: s.results(0), ValueError, "count must be .* at least 1, got 0"),
+    "prediction of the wrong length": (
+        lambda s: s.predict(np.zeros((2, 5))),
+        ValueError,
+        "vectors must be vectors of length 4, got length 5",
+    ),
+    "ragged prediction": (
+        lambda s: s.predict([[1.0], [1.0, 2.0]]),
+        ValueError,
+        "vectors must be vectors of equal length",
+    ),
+    "prediction of NaN": (
+        lambda s: s.predict([[0.0] * 4, NAN]),
+        ValueError,
+        "vectors must be finite, but 1 of 2 rows .* row 1",
+    ),
+    "empty batch": (lambda s: s.score([]), ValueError, "batch must hold one or more"),
+    "batch with a copy": (
+        lambda s: s.score([7, 7]),
+        ValueError,
+        r"batch must hold one or more different images, got \[7, 7\]",
+    ),
+    "batch with an unknown index": (
+        lambda s: s.score([7, 30]),
+        IndexError,
+        "batch must be an index from 0 to 29, got 30",
+    ),
+}
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("case", BAD_CALLS)
+    def test_is_named_and_changes_nothing(self, case):
+        call, error, message = BAD_CALLS[case]
+        search = started()
+        before = state(search)
+        with pytest.raises(error, match=message):
+            call(search)
+        assert_unchanged(search, before)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda s: s.suggest(4),
+            lambda s: s.results(),
+            lambda s: s.predict(FEATURES),
+            lambda s: s.score([1]),
+            lambda s: s.answer({1: True}),
+        ],
+    )
+    def test_before_any_query(self, call):
+        search = Search(FEATURES)
+        before = state(search)
+        with pytest.raises(RuntimeError, match=r"needs a query first: call query\(relevant="):
+            call(search)
+        assert_unchanged(search, before)
+
+    def test_when_everything_is_known(self):
+        search = started()
+        search.answer(dict.fromkeys(range(30), True))
+        before = state(search)
+        with pytest.raises(RuntimeError, match="no image left to ask about: all 30 are known"):
+            search.suggest(1)
+        assert_unchanged(search, before)
+
+    def test_nothing_to_undo(self):
+        search = Search(FEATURES)
+        with pytest.raises(RuntimeError, match="undo needs a query or an answer to take back"):
+            search.undo()
+
+    @pytest.mark.parametrize(
+        ("settings", "error", "message"),
+        [
+            ({"features": [[np.nan]]}, ValueError, "features must be finite"),
+            ({"features": [[1.0], [1.0, 2.0]]}, ValueError, "features must be vectors of equal"),
+            ({"strategy": "best"}, ValueError, "strategy must be one of ital, .*, got 'best'"),
+            ({"strategy": 7}, TypeError, "strategy must be a name, a name with parameters"),
+            (
+                {"strategy": ("ital", {"posterior": "bayes"})},
+                ValueError,
+                "posterior must be 'paper' or 'exact', got 'bayes'",
+            ),
+            ({"strategy": ("random", {"k": 3})}, TypeError, "strategy 'random' does not take"),
+            ({"user": 0.5}, TypeError, "user must be a UserModel, got 0.5"),
+            ({"length_scale": 0.0}, ValueError, "length_scale must be a positive finite number"),
+            ({"variance": -1}, ValueError, "variance must be a positive finite number, got -1"),
+            ({"noise": "1e-6"}, TypeError, "noise must be a positive finite number, got '1e-6'"),
+            ({"seed": -1}, ValueError, "seed must be a whole number of at least 0, got -1"),
+            ({"seed": 1.5}, TypeError, "seed must be a whole number of at least 0, got 1.5"),
+        ],
+    )
+    def test_settings(self, settings, error, message):
+        with pytest.raises(error, match=message):
+            Search(**{"features": FEATURES, **settings})
+
+    def test_random_batches_have_no_value(self):
+        with pytest.raises(ValueError, match="strategy 'random' gives batches no value"):
+            started(strategy="random").score([7])
+
+
+@pytest.mark.parametrize("k", [1, 24, 25, 26, 1000])
+def test_more_than_are_left_returns_what_is_left(k):
+    assert len(started(strategy="entropy").suggest(k)) == min(k, 25)
