@@ -30,6 +30,9 @@ TIE = 1e-9
 _FIRST_BLOCK, _POOL_SHARE, _GROWTH = 16, 4096, 4
 """Candidates evaluated at a time: so many, or one in so many if that is more, then ever more."""
 
+_FIRST_LOOK = 64
+"""Times as many are compared by estimate for the first look."""
+
 _PAIR_BITS = 32
 """The first of the bits that stand for pairs of members; those before it stand for members."""
 
@@ -99,28 +102,29 @@ class Greedy:
         else:
             batch = SampledBatch(self.model, self.batch, self.objective)
         base = batch.information
-        # Bounds are lowered from the cheap to the dear, each after a look at the likeliest, whose
-        # values may spare it to many.
-        stages = [self._members, self._pairs if len(self.batch) > 2 else {}]
         found = _Found()
         waiting = np.flatnonzero(self._open)
         evaluated = np.zeros(len(self._open), dtype=bool)
         block = max(_FIRST_BLOCK, len(self.candidates) // _POOL_SHARE)
-        while True:
-            waiting = waiting[base + self._bound[waiting] >= found.best - TIE]
-            needed = waiting[self._can_win(waiting, base, found)]
-            if stages and found.positions.size and needed.size > block:
-                self._lower_bounds(stages.pop(0), needed, found.best - base - TIE)
-                needed = needed[self._can_win(needed, base, found)]
-            if not needed.size:
-                return found
+        # A first look at the likeliest, whose values spare most of the others any effort.
+        needed = waiting[largest(self._estimate[waiting], block * _FIRST_LOOK)]
+        self._lower_bounds(self._members, needed, -np.inf)
+        # Then bounds are lowered from the cheap to the dear, with an evaluation after each.
+        stages = [self._members, self._pairs if len(self.batch) > 2 else {}]
+        while needed.size:
             chosen = needed[largest(self._estimate[needed], block)]
             values, gains = self._evaluate(batch, self.candidates[chosen], found.best)
             self._bound[chosen] = np.minimum(self._bound[chosen], gains)
             found.add(chosen, values)
             evaluated[chosen] = True
-            waiting = waiting[~evaluated[waiting]]
+            hopeful = (base + self._bound[waiting] >= found.best - TIE) & ~evaluated[waiting]
+            waiting = waiting[hopeful]
+            needed = waiting[self._can_win(waiting, base, found)]
             block *= _GROWTH
+            if stages and needed.size > block:
+                self._lower_bounds(stages.pop(0), needed, found.best - base - TIE)
+                needed = needed[self._can_win(needed, base, found)]
+        return found
 
     def _can_win(self, positions: IntArray, base: float, found: _Found) -> npt.NDArray[np.bool_]:
         bound = base + self._bound[positions]
