@@ -111,13 +111,12 @@ def positive_probability(mean: npt.ArrayLike, variance: npt.ArrayLike) -> FloatA
     return result
 
 
-def sign_probabilities(
-    mean: npt.ArrayLike, cov: npt.ArrayLike, head: FloatArray | None = None
-) -> FloatArray:
+def sign_probabilities(mean: npt.ArrayLike, cov: npt.ArrayLike) -> FloatArray:
     """P(sign(y) = s) of y ~ N(mean, cov) for all sign patterns s, eq. (5), row by row.
 
     ``mean`` has the shape (..., d) and ``cov`` (..., d, d), with d from 1 to 6; the result has the
-    shape (..., 2, ..., 2). ``head`` is the table of the first d - 1 dimensions where it is known.
+    shape (..., 2, ..., 2).
+
     A dimension without variance has the sign of its mean, and either sign alike for a mean of 0.
     """
     mean, cov = np.asarray(mean, dtype=float), np.asarray(cov, dtype=float)
@@ -130,10 +129,7 @@ def sign_probabilities(
     # Rows go last from here on: every operation then runs along them.
     columns = np.ascontiguousarray(np.moveaxis(cov.reshape(-1, d, d), 0, -1))
     h, corr = _standardise(np.ascontiguousarray(mean.reshape(-1, d).T), columns)
-    if head is not None:
-        head = np.broadcast_to(head, (*shape, *(2,) * (d - 1))).reshape(-1, *(2,) * (d - 1))
-        head = np.moveaxis(head, 0, -1)
-    return np.moveaxis(_table(h, corr, head), -1, 0).reshape(*shape, *(2,) * d)
+    return np.moveaxis(_table(h, corr), -1, 0).reshape(*shape, *(2,) * d)
 
 
 def extended_probabilities(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracle
 from generators import problems, seeds, users
 from ital import Search, UserModel
-from ital.strategies import ITAL, Entropy
+from ital.strategies import ITAL, Entropy, greedy
 from ital.strategies.greedy import TIE
 
 IMPERFECT = [
@@ -174,6 +174,34 @@ class TestSelection:
         batch = search.suggest(4)
         candidates = [i for i in range(n) if i != seed % n]
         assert batch.tolist() == exhaustive(search, candidates, 4)
+
+    @pytest.mark.parametrize("name", ["entropy", "paper", "exact"])
+    @pytest.mark.parametrize("k", [4, 5])
+    def test_every_bound_is_used_and_spares_candidates(self, monkeypatch, name, k):
+        """With blocks this small, bounds by members and by pairs decide, and still exactly."""
+        for constant in ("_FIRST_BLOCK", "_FIRST_LOOK", "_GROWTH"):
+            monkeypatch.setattr(greedy, constant, 1)
+        used = []
+        original = greedy.Greedy._lower_bounds
+
+        def spy(self, parts, positions, least):
+            used.extend(len(part.members) for part in parts.values() if np.isfinite(least))
+            original(self, parts, positions, least)
+
+        monkeypatch.setattr(greedy.Greedy, "_lower_bounds", spy)
+        for seed in range(3):
+            features = np.random.default_rng(seed).standard_normal((80, 20))
+            user = UserModel(0.8, 0.1) if name == "exact" else UserModel()
+            search = Search(features, strategy(name, user))
+            search.query(relevant=[0])
+            candidates = np.arange(1, 80)
+            selection = greedy.Greedy(
+                search.model, candidates, search.strategy.objective(search.model)
+            )
+            batch = selection.select(k).tolist()
+            assert batch == exhaustive(search, candidates.tolist(), k)
+            assert max(selection.evaluated) < len(candidates)
+        assert set(used) == {1, 2}
 
     def test_single_precision_features_give_the_batches_of_double(self):
         rng = np.random.default_rng(0)
