@@ -129,7 +129,8 @@ class Greedy:
     def _can_win(self, positions: IntArray, base: float, found: _Found) -> npt.NDArray[np.bool_]:
         bound = base + self._bound[positions]
         tie = (bound >= found.best - TIE) & (positions < found.winner)
-        result: npt.NDArray[np.bool_] = (bound > found.best) | tie
+        # Far images are independent: all have the same value, which must not differ by rounding.
+        result: npt.NDArray[np.bool_] = (bound > found.best + TIE / 10) | tie
         return result
 
     def _lower_bounds(self, parts: dict[int, Part], positions: IntArray, least: float) -> None:

@@ -39,14 +39,15 @@ class Part:
         self.information = float(information(self._table, len(members), user))
 
     def gain_bounds(self, rows: IntArray) -> FloatArray:
-        """Upper bounds, exact to about 1e-5, of what each image adds to the information."""
+        """Upper bounds, close to exact, of what each image adds to the information."""
         told = np.empty(len(rows))
 
         def fill(lo: int, hi: int, table: FloatArray) -> None:
             told[lo:hi] = information(table, len(self.members) + 1, self._user)
 
         self._visit(rows, fill, gaussian.COARSE, _BOUND_BLOCK)
-        return told - self.information + gaussian.COARSE_ERROR
+        slack = gaussian.COARSE_ERROR if self.members.size else 0.0
+        return told - self.information + slack
 
     def visit(self, rows: IntArray, work: Visit) -> None:
         """Call ``work`` with slices of the images and their tables beside the members."""
