@@ -31,7 +31,6 @@ format: .venv/ready ## put the code into shape
 	$(BIN)/ruff format .
 
 bench: .venv/ready ## speed and memory as ratios, into build/
-	mkdir -p build
 	$(BIN)/python benchmarks/select.py --out build/select.json
 
 clean: ## remove what the other commands made

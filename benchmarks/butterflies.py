@@ -79,6 +79,7 @@ def main() -> None:
         curves = np.array([report[name]["curve"] for name in ("ital", "entropy")])
         print(f"largest difference of ital and entropy: {np.abs(curves[0] - curves[1]).max():.5f}")
     if arguments.out:
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
         arguments.out.write_text(json.dumps(report, indent=1) + "\n")
 
 

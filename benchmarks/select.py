@@ -7,7 +7,7 @@ b. a whole round, `suggest(4)` and `answer`, against four passes `X @ x` over th
 c. peak memory beyond the features with 41 labels;
 d. how many candidates were evaluated at each step.
 
-    python benchmarks/select.py --out select.json
+    python benchmarks/select.py --out build/select.json
 
 The features are clustered: 100 centres are drawn from a normal distribution, each image is a random
 centre plus noise of 0.7 times that distribution's deviations, scaled to unit length, as float32.
@@ -163,7 +163,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=Path("select.json"), help="where to write JSON")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/select.json"), help="where to write JSON"
+    )
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[20_000, 1_000_000], help="pool sizes"
     )
@@ -190,6 +192,7 @@ def main() -> None:
         )
         for number, counts in enumerate(measured["evaluated_candidates"], 1):
             print(f"(d) round {number}: candidates evaluated at each step {counts}")
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
 
 

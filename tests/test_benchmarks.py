@@ -1,0 +1,43 @@
+"""The benchmarks run; what they measure is not judged here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+def run(script: str, *arguments: str) -> str:
+    command = [sys.executable, str(BENCHMARKS / script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux's /proc")
+def test_select(tmp_path):
+    out = tmp_path / "folder" / "select.json"
+    printed = run(
+        "select.py", "--sizes", "400", "--repeats", "1", "--oracle-sample", "1", "--out", str(out)
+    )
+    for letter in "abcd":
+        assert f"({letter})" in printed
+    report = json.loads(out.read_text())
+    assert report["against_oracle"]["ratio"] > 1
+    for number in (1, 2, 10):
+        assert report["400x512"][f"round_{number}"]["ratio"] > 0
+    assert report["400x512"]["labels"] == 41
+    assert len(report["400x512"]["evaluated_candidates"]) == 10
+
+
+def test_butterflies(data_folder, tmp_path):
+    out = tmp_path / "butterflies.json"
+    printed = run("butterflies.py", "--queries", "1", "--out", str(out))
+    assert "largest difference of ital and entropy" in printed
+    curve = json.loads(out.read_text())["ital"]["curve"]
+    assert len(curve) == 11
+    assert 0 < np.min(curve) <= np.max(curve) <= 1
