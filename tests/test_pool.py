@@ -63,6 +63,15 @@ def test_the_fingerprint_knows_values_shape_and_type():
     assert Pool(np.asfortranarray(features)).fingerprint == fingerprints[0]
 
 
+def test_one_image_far_away_costs_the_others_no_digits():
+    features = np.random.default_rng(0).standard_normal((200, 8))
+    features[0] = 1e12
+    pool = Pool(features)
+    expected = cdist(features[1:4], features[1:], "sqeuclidean")
+    np.testing.assert_allclose(pool.squared_distances(features[1:4])[:, 1:], expected, atol=1e-11)
+    assert pool.median_distance() == pytest.approx(np.median(pdist(features[1:])), rel=0.05)
+
+
 class TestMedianDistance:
     def test_of_all_pairs_when_there_are_few(self):
         features = np.random.default_rng(0).random((200, 5))

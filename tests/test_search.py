@@ -125,6 +125,38 @@ class TestTheLoop:
         assert 5 not in search.model.labels
         assert 5 not in search.suggest(100)
 
+    def test_an_unnameable_query_does_not_end_the_search(self):
+        search = Search(FEATURES)
+        search.query(relevant=[0])
+        search.answer({0: None})
+        search.answer({4: True})
+        assert search.labels == {0: None, 4: True}
+
+    def test_parameters_may_be_of_any_number_type(self, tmp_path):
+        user = UserModel(np.float32(0.5), 0)
+        search = Search(FEATURES, user=user, length_scale=np.float32(1.5), variance=2, noise=1)
+        search.query(relevant=np.array(3))
+        search.save(tmp_path / "search.json")
+        again = Search.load(tmp_path / "search.json", FEATURES)
+        np.testing.assert_array_equal(again.suggest(3), search.suggest(3))
+
+    def test_a_failed_update_leaves_the_history(self, monkeypatch):
+        search = started()
+        before = state(search)
+
+        def full(*arguments):
+            raise MemoryError
+
+        monkeypatch.setattr(search.model, "update", full)
+        for call in (
+            lambda: search.query(relevant=[7]),
+            lambda: search.answer({7: 1}),
+            search.undo,
+        ):
+            with pytest.raises(MemoryError):
+                call()
+        assert_unchanged(search, before)
+
     def test_queries_by_index_and_by_vector(self):
         vector = np.random.default_rng(1).standard_normal(4)
         search = Search(FEATURES)
@@ -298,6 +330,15 @@ class TestSaving:
             ('"version": 1', '"version": 2', "saved search of version 1, but .* says .* 2"),
             ("[5, 1]", "[500, 1]", "broken: image must be an index from 0 to 29, got 500"),
             ("[5, 1]", "[5, 7]", "broken: label must be -1, 0 or 1, got 7"),
+            ("[5, 1]", "[5, true]", "broken: label must be -1, 0 or 1, got True"),
+            ("[5, 1]", "[5.0, 1]", "broken: image must be an index from 0 to 29, got 5.0"),
+            (
+                "[-1, [",
+                "[1, [",
+                "broken: the name of a vector must be a new negative",
+            ),
+            ("[-1, [", '[-1, ["a", ', "broken: vector must hold indices or vectors of 4"),
+            ("[-1, [", "[-1, [NaN, ", "broken: vector must hold indices or vectors of 4"),
             ('"kind": "query"', '"kind": "rm"', "broken: kind must be 'query' or 'answer'"),
             ('"name": "ital"', '"name": "rm"', "broken: strategy must be one of"),
             ('"p_label": 1.0', '"p_label": 7', "broken: p_label must be a probability"),
@@ -308,7 +349,9 @@ class TestSaving:
     )
     def test_broken_files_are_refused(self, tmp_path, old, new, message):
         path = tmp_path / "search.json"
-        started().save(path)
+        search = started()
+        search.query(relevant=[np.ones(4)])
+        search.save(path)
         text = path.read_text()
         assert old in text
         path.write_text(text.replace(old, new, 1))
@@ -370,7 +413,17 @@ BAD_CALLS = {
     "vector with NaN": (
         lambda s: s.query(relevant=[7], irrelevant=[NAN]),
         ValueError,
-        "irrelevant must be finite, got a vector with NaN or infinite values",
+        "irrelevant must be finite, but 1 of 1 rows hold NaN, infinite or overflowing values",
+    ),
+    "overflowing vector": (
+        lambda s: s.query(relevant=[np.full(4, 1e200)]),
+        ValueError,
+        "relevant must be finite, but 1 of 1 rows hold NaN, infinite or overflowing values",
+    ),
+    "prediction that overflows": (
+        lambda s: s.predict(np.full(4, 1e200)),
+        ValueError,
+        "vectors must be finite, but 1 of 1 rows hold NaN, infinite or overflowing values",
     ),
     "unknown index in answer": (
         lambda s: s.answer({7: True, 99: True}),
@@ -415,6 +468,21 @@ BAD_CALLS = {
         lambda s: s.predict([[0.0] * 4, NAN]),
         ValueError,
         "vectors must be finite, but 1 of 2 rows .* row 1",
+    ),
+    "one number as batch": (
+        lambda s: s.score(5),
+        TypeError,
+        "batch must be indices of images, got 5",
+    ),
+    "ragged vector": (
+        lambda s: s.query(relevant=[[1.0, [2.0]]]),
+        ValueError,
+        "relevant must be indices or vectors, got",
+    ),
+    "a mapping as query": (
+        lambda s: s.query(relevant={3: 1}),
+        TypeError,
+        "relevant must be indices or vectors, got {3: 1}",
     ),
     "empty batch": (lambda s: s.score([]), ValueError, "batch must hold one or more"),
     "batch with a copy": (
@@ -476,6 +544,8 @@ class TestBadInput:
             ({"features": [[np.nan]]}, ValueError, "features must be finite"),
             ({"features": [[1.0], [1.0, 2.0]]}, ValueError, "features must be vectors of equal"),
             ({"strategy": "best"}, ValueError, "strategy must be one of ital, .*, got 'best'"),
+            ({"strategy": ("ital", None)}, TypeError, "strategy must be a name, a name with"),
+            ({"strategy": ([], {})}, TypeError, "strategy must be a name, a name with"),
             ({"strategy": 7}, TypeError, "strategy must be a name, a name with parameters"),
             (
                 {"strategy": ("ital", {"posterior": "bayes"})},
@@ -484,9 +554,13 @@ class TestBadInput:
             ),
             ({"strategy": ("random", {"k": 3})}, TypeError, "strategy 'random' does not take"),
             ({"user": 0.5}, TypeError, "user must be a UserModel, got 0.5"),
-            ({"length_scale": 0.0}, ValueError, "length_scale must be a positive finite number"),
-            ({"variance": -1}, ValueError, "variance must be a positive finite number, got -1"),
-            ({"noise": "1e-6"}, TypeError, "noise must be a positive finite number, got '1e-6'"),
+            (
+                {"length_scale": 0.0},
+                ValueError,
+                "length_scale must be a positive number from 1e-150",
+            ),
+            ({"variance": -1}, ValueError, "variance must be a positive number from .*, got -1"),
+            ({"noise": "1e-6"}, TypeError, "noise must be a positive number from .*, got '1e-6'"),
             ({"seed": -1}, ValueError, "seed must be a whole number of at least 0, got -1"),
             ({"seed": 1.5}, TypeError, "seed must be a whole number of at least 0, got 1.5"),
         ],

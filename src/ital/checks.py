@@ -26,13 +26,15 @@ def number(value: Any, name: str, allowed: str, least: float, most: float = math
         value, (int, float, np.integer, np.floating)
     ):
         raise TypeError(f"{name} must be {allowed}, got {value!r}")
-    if not (math.isfinite(value) and least <= value <= most):
+    converted = float(value)
+    if not (math.isfinite(converted) and least <= converted <= most):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return float(value)
+    return converted
 
 
 def positive(value: Any, name: str) -> float:
-    return number(value, name, "a positive finite number", least=np.finfo(float).tiny)
+    """``value`` as a positive float whose square neither vanishes nor overflows."""
+    return number(value, name, "a positive number from 1e-150 to 1e150", 1e-150, 1e150)
 
 
 def probability(value: Any, name: str) -> float:
@@ -79,9 +81,16 @@ def vector(values: Any, name: str, length: int) -> npt.NDArray[np.float64]:
             f"{name} must hold indices or vectors of {length} numbers, got one of the shape "
             f"{array.shape} and type {array.dtype}"
         )
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got a vector with NaN or infinite values")
-    return array.astype(float)
+    result = array.astype(float)
+    finite_rows(squares_are_finite(result[None]), name)
+    return result
+
+
+def squares_are_finite(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Whether each row is finite and short enough for its squared norm to be so, too."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        result: npt.NDArray[np.bool_] = np.isfinite(np.einsum("ij,ij->i", rows, rows))
+    return result
 
 
 def finite_rows(finite: npt.NDArray[np.bool_], name: str) -> None:

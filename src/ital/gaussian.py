@@ -87,7 +87,7 @@ COARSE: _Rules = (_gauss_rule(0.7, 4), _gauss_rule(0.3, 6), _gauss_rule(0.12, 8)
 """A third of the cost, for bounds that are raised by ``COARSE_ERROR``."""
 
 COARSE_ERROR = 5e-5
-"""Nats; the entropies of up to three dimensions, with an exact head, are off by a tenth of it."""
+"""Nats; the entropies of up to three dimensions are off by less than half of it."""
 
 
 def bivariate(h: npt.ArrayLike, k: npt.ArrayLike, rho: npt.ArrayLike) -> FloatArray:
@@ -150,8 +150,9 @@ def extended_probabilities(
     m, rows = covariances.shape
     if m == 1:
         h, k = _standard(mean, cov[0]), _standard(last_mean, last_variance)
-        scale = np.sqrt(np.maximum(cov[0] * last_variance, np.finfo(float).tiny))
-        rho = np.clip(covariances[0] / scale, -1.0, 1.0)
+        scale = np.sqrt(np.maximum(cov[0], 0.0)) * np.sqrt(np.maximum(last_variance, 0.0))
+        rho = covariances[0] / np.maximum(scale, np.finfo(float).tiny)
+        rho = np.clip(rho, -1.0, 1.0)
         return np.moveaxis(_pair_table(h, k, rho, rules), -1, 0)
     whole_cov = np.empty((m + 1, m + 1, rows))
     whole_mean = np.empty((m + 1, rows))
@@ -218,9 +219,9 @@ def _table(
         step = max(1, _CHUNK // rule.sin.size)
         for part in (chosen[lo : lo + step] for lo in range(0, chosen.size, step)):
             interaction[..., part] = _interaction(h[:, part], corr[:, :, part], rule, rules)
-    plus = head * special.ndtr(h[-1]) + interaction
-    result: FloatArray = np.clip(np.stack([head - plus, plus], axis=-2), 0.0, 1.0)
-    return result
+    # Kept between 0 and the head, both halves add up to it whatever the rounding.
+    plus = np.clip(head * special.ndtr(h[-1]) + interaction, 0.0, head)
+    return np.stack([head - plus, plus], axis=-2)
 
 
 def _table_beside(certain: int, h: FloatArray, corr: FloatArray, rules: _Rules) -> FloatArray:
@@ -277,11 +278,12 @@ def _pair_table(h: FloatArray, k: FloatArray, rho: FloatArray, rules: _Rules = F
                 both[rows] += _pair_interaction(*given, rule)
             else:
                 both[rows] = (alone_h[rows] + alone_k[rows]) / 2 - _owen(*given)
+        both = np.clip(both, np.maximum(alone_h + alone_k - 1.0, 0.0), np.minimum(alone_h, alone_k))
         table[1, 1, part] = both
         table[1, 0, part] = alone_h - both
         table[0, 1, part] = alone_k - both
         table[0, 0, part] = (1.0 - alone_h) - table[0, 1, part]
-    return np.clip(table, 0.0, 1.0, out=table)
+    return np.maximum(table, 0.0, out=table)
 
 
 def _pair_interaction(h: FloatArray, k: FloatArray, rho: FloatArray, rule: _Rule) -> FloatArray:

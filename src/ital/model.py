@@ -25,6 +25,9 @@ _ROWS = 32
 _COLUMNS = 1 << 15
 """Images whose columns of V are worked on at a time: a piece of that width fits a core's cache."""
 
+_LEAST_NOISE = 1e-12
+"""Noise, in units of the variance, that copies of an image have at the least."""
+
 _WHOLE_SHARE = 0.3
 """Share of the pool above which covariances with all of it cost no more than with that part."""
 
@@ -39,7 +42,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         for name in ("length_scale", "variance", "noise"):
-            checks.positive(getattr(self, name), name)
+            object.__setattr__(self, name, checks.positive(getattr(self, name), name))
 
     def __call__(self, squared_distances: FloatArray) -> FloatArray:
         """Covariances at these distances, without noise. Overwrites its argument."""
@@ -201,10 +204,12 @@ class RelevanceModel:
         factor[:old, :old] = self._factor
         for size in range(old, len(factor)):
             row = _solve(factor[:size, :size], prior[:size, size - old])
-            # The pivot is at least the noise; rounding may say otherwise among copies of an image.
+            # The pivot is at least the noise; rounding may say otherwise among copies of an image,
+            # and less than rounding error is no noise at all.
             pivot = self.kernel.variance + self.kernel.noise - float(row @ row)
+            least = max(self.kernel.noise, _LEAST_NOISE * self.kernel.variance)
             factor[size, :size] = row
-            factor[size, size] = np.sqrt(max(pivot, self.kernel.noise))
+            factor[size, size] = np.sqrt(max(pivot, least))
         self._factor = factor
 
     def _remove(self, position: int) -> None:

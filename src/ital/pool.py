@@ -38,8 +38,8 @@ class Pool:
         # lose few digits to an offset that all of the features share.
         self._squared_norms = np.empty(len(self))
         with np.errstate(over="ignore", invalid="ignore"):
-            centre = self.vectors(self._sample()).mean(axis=0)
-            self._centre = np.where(np.isfinite(centre), centre, 0.0)
+            sample = self.vectors(self._sample())
+            self._centre = np.median(np.where(np.isfinite(sample), sample, 0.0), axis=0)
             self._for_converted(self._fill_norms)
         checks.finite_rows(np.isfinite(self._squared_norms), "features")
 
@@ -106,9 +106,10 @@ class Pool:
         """
         rows = self._sample()
         squared = self.squared_distances(self.vectors(rows), rows)
-        pairs = squared[np.triu_indices(len(rows), 1)]
+        i, j = np.triu_indices(len(rows), 1)
+        pairs, norms = squared[i, j], self._squared_norms[rows]
         # Copies come out at rounding error, not at 0.
-        rounding = 1e-13 * self._squared_norms[rows].max() + 1e-28 * self._centre @ self._centre
+        rounding = 1e-13 * (norms[i] + norms[j]) + 1e-28 * self._centre @ self._centre
         distinct = pairs[pairs > rounding]
         if 2 * distinct.size > pairs.size:
             distinct = pairs

@@ -5,14 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ital import checks, strategies
 from ital.history import Event
@@ -51,15 +49,15 @@ def write(
         ],
     }
     target = Path(path)
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with temporary.open("x", encoding="utf-8") as file:
             json.dump(content, file, default=dataclasses.asdict)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink()
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -93,7 +91,7 @@ def broken_if_it_fails(path: str | PathLike[str]) -> Iterator[None]:
     """Blame the file for values that do not make a search."""
     try:
         yield
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         message = f"path must be a saved search, but {str(path)!r} is broken: {error}"
         raise ValueError(message) from error
 
@@ -116,14 +114,16 @@ def _strategy(settings: dict[str, Any]) -> Strategy:
 def _event(saved: dict[str, Any], pool: Pool) -> Event:
     if saved["kind"] not in ("query", "answer"):
         raise ValueError(f"kind must be 'query' or 'answer', got {saved['kind']!r}")
-    vectors = {int(name): np.array(vector, dtype=float) for name, vector in saved["vectors"]}
+    vectors = {}
+    for name, vector in saved["vectors"]:
+        if type(name) is not int or name >= 0 or name in vectors:
+            raise ValueError(f"the name of a vector must be a new negative number, got {name!r}")
+        vectors[name] = checks.vector(vector, "vector", pool.dimension)
     labels = {}
     for image, label in saved["labels"]:
-        if image in vectors:
-            checks.vector(vectors[image], "vector", pool.dimension)
-        else:
+        if type(image) is not int or image not in vectors:
             checks.index(image, "image", len(pool))
-        if label not in (-1, 0, 1):
+        if type(label) is not int or label not in (-1, 0, 1):
             raise ValueError(f"label must be -1, 0 or 1, got {label!r}")
         labels[image] = label
     return Event(saved["kind"], labels, vectors)

@@ -20,8 +20,7 @@ from ital.pool import Pool
 from ital.strategies import Strategy
 from ital.user import UserModel
 
-Answer = bool | int | None
-"""Relevant (True, 1), irrelevant (False, -1) or cannot say (None, 0)."""
+_NO_QUERY = "{} needs a query first: call query(relevant=[...])"
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class Search:
                     raise ValueError(f"image {image} must not be both relevant and irrelevant")
         if not labels:
             raise ValueError("query needs at least one relevant or irrelevant image, got none")
-        self._apply(Event("query", labels, vectors))
+        self._learn(labels, [*self._history.events, Event("query", labels, vectors)])
 
     def suggest(self, k: int) -> IntArray:
         """The batch of ``k`` images that the strategy asks about; all that are left if fewer."""
@@ -135,17 +134,18 @@ class Search:
         labels: dict[int, int] = {}
         for image, answer in answers.items():
             labels[checks.index(image, "image", len(self))] = _label(image, answer)
-        self._require_query("answer")
+        if not self._history.events:
+            raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
-            self._apply(Event("answer", labels, {}))
+            self._learn(labels, [*self._history.events, Event("answer", labels)])
 
     def undo(self) -> None:
         """Take back the last query or answer; again for the one before it."""
         if not self._history.events:
             raise RuntimeError("undo needs a query or an answer to take back, there is none")
-        undone = self._history.events.pop()
-        labels = self._history.labels
-        self._update({image: labels.get(image, 0) for image in undone.labels})
+        *before, undone = self._history.events
+        labels = History(before).labels
+        self._learn({image: labels.get(image, 0) for image in undone.labels}, before)
 
     def results(self, count: int | None = None) -> Results:
         """The ``count`` best images of the pool, or all of them, by predictive mean."""
@@ -160,12 +160,14 @@ class Search:
         """Predictive means of relevance for vectors that need not be in the pool."""
         dimension = self.model.pool.dimension
         array = checks.matrix(vectors, "vectors", dimension, single=True).astype(float)
-        checks.finite_rows(np.isfinite(array).all(axis=1), "vectors")
+        checks.finite_rows(checks.squares_are_finite(array), "vectors")
         self._require_query("predict")
         return self.model.predict(array)[0]
 
     def score(self, batch: Iterable[int]) -> float:
         """The strategy's value of a batch; nats, where the strategy is about information."""
+        if not isinstance(batch, Iterable):
+            raise TypeError(f"batch must be indices of images, got {batch!r}")
         images = [checks.index(image, "batch", len(self)) for image in batch]
         if not images or len(set(images)) < len(images):
             raise ValueError(f"batch must hold one or more different images, got {images!r}")
@@ -192,34 +194,38 @@ class Search:
         saved = savefile.read(path, pool)
         with savefile.broken_if_it_fails(path):
             search = cls(pool, **saved.settings)
-        search._history.events.extend(saved.events)
-        search._update(search._history.labels)
+            search._learn(History(saved.events).labels, saved.events)
         return search
 
-    def _apply(self, event: Event) -> None:
-        self._history.events.append(event)
-        self._update(event.labels)
+    def _learn(self, labels: Mapping[int, int], events: list[Event]) -> None:
+        """Change labels in the model, and then the history to that which led to them.
 
-    def _update(self, labels: Mapping[int, int]) -> None:
-        """Bring the model up to date: an image without a label, or unnameable, is not in it."""
-        vectors = {n: v for event in self._history.events for n, v in event.vectors.items()}
+        An image without a label, or an unnameable one, is not in the model.
+        """
+        vectors = {name: vector for event in events for name, vector in event.vectors.items()}
         self.model.update({image: label or None for image, label in labels.items()}, vectors)
+        self._history = History(events)
 
     def _require_query(self, what: str) -> None:
         if not self.model.labels:
-            raise RuntimeError(f"{what} needs a query first: call query(relevant=[...])")
+            raise RuntimeError(_NO_QUERY.format(what))
 
 
 def _examples(examples: Any, name: str) -> list[Any]:
     """Single examples: whole numbers for images of the pool, arrays for vectors from outside."""
+    if isinstance(examples, np.ndarray) and examples.ndim == 0:
+        examples = examples.item()
     if isinstance(examples, (int, np.integer)):
         return [examples]
-    if isinstance(examples, (str, bytes)) or not isinstance(examples, Iterable):
+    if isinstance(examples, (str, bytes, Mapping)) or not isinstance(examples, Iterable):
         raise TypeError(f"{name} must be indices or vectors, got {examples!r}")
     parts = list(examples)
     if parts and all(isinstance(part, (float, np.floating)) for part in parts):
         parts = [parts]  # numbers that are not whole are one vector
-    return [p if isinstance(p, (int, np.integer)) else np.asarray(p) for p in parts]
+    try:
+        return [p if isinstance(p, (int, np.integer)) else np.asarray(p) for p in parts]
+    except ValueError as error:
+        raise ValueError(f"{name} must be indices or vectors, got {examples!r}") from error
 
 
 def _label(image: Any, answer: Any) -> int:

@@ -27,8 +27,8 @@ class UserModel:
     p_mistake: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.probability(self.p_label, "p_label")
-        checks.probability(self.p_mistake, "p_mistake")
+        for name in ("p_label", "p_mistake"):
+            object.__setattr__(self, name, checks.probability(getattr(self, name), name))
 
     @property
     def is_perfect(self) -> bool:

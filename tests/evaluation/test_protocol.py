@@ -29,6 +29,12 @@ def test_rounds_ask_answer_and_measure():
     assert states[-1].quality > states[0].quality
 
 
+def test_rounds_end_when_nothing_is_left():
+    search = Search(np.random.default_rng(0).standard_normal((10, 3)))
+    states = list(feedback_rounds(search, 0, np.ones(10), lambda search: 0.0, rounds=10, batch=4))
+    assert [len(state.questions) for state in states] == [0, 4, 4, 1]
+
+
 def test_users_may_err():
     features = np.random.default_rng(0).standard_normal((40, 3))
     truth = np.ones(40, dtype=int)

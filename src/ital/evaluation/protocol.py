@@ -33,6 +33,7 @@ def feedback_rounds(
 ) -> Iterator[Round]:
     """The state after the query, with no questions, and then after each round of feedback.
 
+    Rounds end early when nothing is left to ask about.
     ``relevance`` is the truth about every image of the pool: 1, -1, or 0 for unnameable.
     """
     truth = np.asarray(relevance)
@@ -41,6 +42,8 @@ def feedback_rounds(
     nothing = np.empty(0, dtype=np.int64)
     yield Round(nothing, nothing, quality(search))
     for _ in range(rounds):
+        if len(search.labels) == len(search):
+            return
         questions = search.suggest(batch)
         answers = user.answer(truth[questions])
         search.answer(dict(zip(questions.tolist(), answers.tolist(), strict=True)))

@@ -25,12 +25,15 @@ def create(strategy: str | tuple[str, Mapping[str, Any]] | Strategy) -> Strategy
     """A strategy from its name, from its name and parameters, or as it is."""
     if isinstance(strategy, Strategy):
         return strategy
-    try:
-        name, parameters = (strategy, {}) if isinstance(strategy, str) else strategy
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"strategy must be a name, a name with parameters, or a Strategy, got {strategy!r}"
-        ) from error
+    match strategy:
+        case str(name):
+            parameters: Mapping[str, Any] = {}
+        case (str(name), Mapping() as parameters):
+            pass
+        case _:
+            raise TypeError(
+                f"strategy must be a name, a name with parameters, or a Strategy, got {strategy!r}"
+            )
     if name not in _STRATEGIES:
         raise ValueError(f"strategy must be one of {', '.join(names())}, got {name!r}")
     try:

@@ -20,12 +20,9 @@ from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
 from ital.ranking import largest
-from ital.strategies.measures import Objective, information
+from ital.strategies.measures import TIE, Objective, information
 from ital.strategies.parts import Part
 from ital.strategies.sampling import SampledBatch
-
-TIE = 1e-9
-"""Values closer than this, in nats, count as equal: the lower index wins."""
 
 _FIRST_BLOCK, _POOL_SHARE, _GROWTH = 16, 4096, 4
 """Candidates evaluated at a time: so many, or one in so many if that is more, then ever more."""
@@ -113,7 +110,7 @@ class Greedy:
         stages = [self._members, self._pairs if len(self.batch) > 2 else {}]
         while needed.size:
             chosen = needed[largest(self._estimate[needed], block)]
-            values, gains = self._evaluate(batch, self.candidates[chosen], found.best)
+            values, gains = self._evaluate(batch, self.candidates[chosen], found.best - 2 * TIE)
             self._bound[chosen] = np.minimum(self._bound[chosen], gains)
             found.add(chosen, values)
             evaluated[chosen] = True

@@ -19,6 +19,9 @@ from ital.user import ANSWERS, UserModel
 SMALL = 1e-12
 """Stands inside every logarithm of the paper's form, as in the published code."""
 
+TIE = 1e-9
+"""Values closer than this, in nats, count as equal: the lower index wins."""
+
 _NEGLIGIBLE = 1e-12
 """Nats by which a value may be off where bounds stand for probabilities."""
 
@@ -69,7 +72,8 @@ class PaperInformation:
             if bounds[best[0]] <= worth:
                 break
             values[best] = self._values(mean[best], cov[best], table[best], _sharpened)
-            worth = max(worth, float(values[best].max()))
+            # What is left a bound must not come out as a tie with the best value.
+            worth = max(worth, float(values[best].max()) - 2 * TIE)
         return values
 
     def _values(

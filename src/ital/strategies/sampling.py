@@ -10,6 +10,8 @@ than the values themselves, and the draws are the same in every call.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from scipy import special
@@ -31,7 +33,7 @@ _CHUNK = 1 << 20
 """Elements of a table over candidates, draws and nodes at a time."""
 
 _JITTER = 1e-10
-"""Share of the variance that keeps the factor of a singular covariance real."""
+"""Least eigenvalue of a covariance, as a share of the largest."""
 
 _UNANSWERED = 1e12
 """Noise, in units of the variance, that makes an answer say nothing."""
@@ -57,11 +59,15 @@ class SampledBatch:
         factor = _factor(cov)
         self._mean, self._cov, self._objective = mean, cov, objective
         self._precision = np.linalg.inv(factor @ factor.T)
-        signs = np.where(mean + rng.standard_normal((DRAWS, m)) @ factor.T > 0, 1, -1)
+        drawn = mean + rng.standard_normal((DRAWS, m)) @ factor.T
+        signs = np.where(drawn > 0, 1, -1)
         user = objective.channel
         told = signs if user.is_perfect else _answers(signs, user, rng)
         likelihood = user.channel[told + 1]
         self._latent, weights = _ghk(mean, factor, likelihood, rng)
+        # Among images that determine each other no node may fit a draw; the draw itself does.
+        lost = weights.sum(axis=1) == 0
+        self._latent[lost, 0], weights[lost, 0] = drawn[lost], 1.0
         self._weights = weights / weights.sum(axis=1, keepdims=True)
         if objective.paper is not None:
             self._prepare_paper(signs, objective.paper, rng)
@@ -93,16 +99,25 @@ class SampledBatch:
     ) -> None:
         """Nodes for the signs under the process that was updated with the answers."""
         answers = _answers(signs, paper.user, rng)
-        noise = np.where(answers == 0, _UNANSWERED * self._cov.diagonal().max(), paper.noise)
-        self._answer_precision = np.linalg.inv(
-            self._cov + noise[:, :, None] * np.eye(len(self._mean))
-        )
-        surprise = np.where(answers == 0, 0.0, answers - self._mean)
+        answered = answers != 0
+        noise = np.where(answered, paper.noise, _UNANSWERED * self._cov.diagonal().max())
+        noises = noise[:, :, None] * np.eye(len(self._mean))
+        self._signs = signs
+        self._answer_precision = np.linalg.inv(self._cov + noises)
+        surprise = np.where(answered, answers - self._mean, 0.0)
         self._tilt = np.einsum("dij,dj->di", self._answer_precision, surprise)
-        after_mean = self._mean + self._tilt @ self._cov
-        after_cov = self._cov - self._cov @ self._answer_precision @ self._cov
+        self._after_mean = self._mean + self._tilt @ self._cov
+        gain = self._cov @ self._answer_precision
+        after = self._cov - gain @ self._cov
+        # As in `measures.posterior`: the answered columns without the cancellation.
+        after = np.where(answered[:, None, :], paper.noise * gain, after)
+        after = np.where(answered[:, :, None], paper.noise * gain.swapaxes(1, 2), after)
+        self._after_variance = np.maximum(np.einsum("dii->di", after), 0.0)
         self._after_latent, self._after_weights = _ghk(
-            after_mean, _factor(after_cov), _SIGNS.channel[signs + 1], rng
+            self._after_mean,
+            _factor((after + after.swapaxes(1, 2)) / 2),
+            _SIGNS.channel[signs + 1],
+            rng,
         )
 
     def _paper_term(
@@ -119,26 +134,61 @@ class SampledBatch:
         assert paper is not None
         given = _given(self._after_latent, self._mean, mean, slope)
         own, noise = own[:, None, None], paper.noise
+        # The image and its covariances with the batch after the answers to the batch.
         expected = mean[:, None] + shared @ self._tilt.T
-        explained = np.einsum("ci,dij,cj->cd", shared, self._answer_precision, shared)
-        spread = np.maximum(variance[:, None] - explained, 0.0) + noise
+        known = np.einsum("dij,cj->cdi", self._answer_precision, shared)
+        spread = np.maximum(variance[:, None] - np.einsum("ci,cdi->cd", shared, known), 0.0)
+        linked = shared[:, None] - known @ self._cov
         total = np.zeros(len(mean))
         for row, answer in enumerate(ANSWERS):
             weights, latent, left = self._after_weights / NODES, given, own
+            after = _After(expected, spread, self._after_mean[None], self._after_variance[None])
             if answer:
                 # p(f_i | y_A) / p(f_i | f_A) weighs the nodes; then y_i given y_A and f_i.
                 ratio = _log_density(answer - given, own + noise)
-                ratio -= _log_density(answer - expected, spread)[:, :, None]
+                ratio -= _log_density(answer - expected, spread + noise)[:, :, None]
                 weights = weights * np.exp(np.minimum(ratio, _LARGEST_EXPONENT))
                 latent = given + own / (own + noise) * (answer - given)
                 left = own * noise / (own + noise)
+                after = after.told(answer, linked, noise)
             for column, sign in enumerate((-1, 1)):
                 share = paper.user.channel[row, column]
                 if share > 0:
                     right = gaussian.positive_probability(sign * latent, left)
-                    joint = np.minimum((weights * right).sum(axis=2), 1.0)
+                    joint = (weights * right).sum(axis=2)
+                    # Among images that determine each other the nodes miss what is certain.
+                    joint = np.clip(joint, *after.limits(self._signs, sign))
                     total += (share * table[:, :, column] * np.log(joint + SMALL)).mean(axis=1)
         return total
+
+
+@dataclass(frozen=True)
+class _After:
+    """Means and variances after answers, for candidates and draws: of the image, of the batch."""
+
+    mean: FloatArray
+    variance: FloatArray
+    batch_mean: FloatArray
+    batch_variance: FloatArray
+
+    def told(self, answer: int, linked: FloatArray, noise: float) -> _After:
+        """The same after one more answer, to the image; ``linked`` is its covariance with all."""
+        gain = 1 / (self.variance + noise)
+        surprise = (answer - self.mean) * gain
+        return _After(
+            self.mean + self.variance * surprise,
+            self.variance * noise * gain,
+            self.batch_mean + linked * surprise[:, :, None],
+            np.maximum(self.batch_variance - linked**2 * gain[:, :, None], 0.0),
+        )
+
+    def limits(self, signs: npt.NDArray[np.int64], sign: int) -> tuple[FloatArray, FloatArray]:
+        """What the single signs leave for the probability of all of them: least and greatest."""
+        own = gaussian.positive_probability(sign * self.mean, self.variance)
+        others = gaussian.positive_probability(signs * self.batch_mean, self.batch_variance)
+        greatest = np.minimum(own, others.min(axis=2))
+        least = np.maximum(own - (1 - others).sum(axis=2), 0.0)
+        return least, np.maximum(greatest, least)
 
 
 def _given(
@@ -157,9 +207,19 @@ def _log_density(distance: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 def _factor(cov: FloatArray) -> FloatArray:
-    largest = np.max(np.diagonal(cov, axis1=-2, axis2=-1), axis=-1)[..., None, None]
-    jitter = (_JITTER * largest + np.finfo(float).tiny) * np.eye(cov.shape[-1])
-    return np.linalg.cholesky(cov + jitter)
+    """A lower triangle whose square is the covariance, or the nearest one that has such a root.
+
+    Rounding makes the covariance of images that determine each other indefinite, so that its
+    eigenvalues are raised to a least one; QR turns any root of the result into a triangle.
+    """
+    values, vectors = np.linalg.eigh(cov)
+    least = _JITTER * values[..., -1:] + np.finfo(float).tiny
+    root = vectors * np.sqrt(np.maximum(values, least))[..., None, :]
+    triangle: FloatArray = np.linalg.qr(root.swapaxes(-1, -2)).R.swapaxes(-1, -2)
+    # Columns may come with either sign.
+    signs = np.where(np.einsum("...ii->...i", triangle) < 0, -1.0, 1.0)
+    result: FloatArray = triangle * signs[..., None, :]
+    return result
 
 
 def _answers(
