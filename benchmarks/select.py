@@ -44,6 +44,7 @@ from ital.strategies.information import ITAL
 ROUNDS = 10
 BATCH = 4
 CLUSTERS = 100
+PAUSE = 0.1
 
 
 def clustered(
@@ -127,10 +128,11 @@ def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
             search.answer({int(i): bool(cluster[i] == cluster[query]) for i in ids})
 
         for number in range(1, ROUNDS + 1):
-            # Passes before and after, because the machine's speed changes from moment to moment.
-            passes = [seconds(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(3)]
+            # BLAS threads spin for a while after a call; a pause keeps that out of what follows.
+            time.sleep(PAUSE)
+            passes = [seconds(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(5)]
+            time.sleep(PAUSE)
             took = seconds(one_round)
-            passes += [seconds(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(3)]
             if number in ratios:
                 ratios[number].append(took / statistics.median(passes))
                 last[number] = took, statistics.median(passes)

@@ -188,7 +188,10 @@ class RelevanceModel:
                 for start, piece in self._filled(old):
                     left = factor[unknown, start : start + len(piece)]
                     part[unknown] -= left @ piece[:, lo:hi]
-            part[...] = _solve(factor[:, old:], part)
+            # Forward substitution, row by row: SciPy's is slow on few rows of many columns.
+            for j, row in enumerate(factor[:, old:]):
+                part[j] -= row[:j] @ part[:j]
+                part[j] /= row[j]
             self.mean[lo:hi] += weights @ part
             self.variance[lo:hi] -= np.einsum("ij,ij->j", part, part)
             np.maximum(self.variance[lo:hi], 0.0, out=self.variance[lo:hi])

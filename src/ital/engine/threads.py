@@ -14,6 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from threadpoolctl import ThreadpoolController
 
+_LEAST_BLOCKS = 4
+"""Blocks that a thread needs to be worth starting."""
+
 
 @functools.cache
 def _blas() -> ThreadpoolController:
@@ -32,7 +35,7 @@ def _workers() -> int:
 
 def for_blocks(work: Callable[[int, int], None], size: int, block: int) -> None:
     """Call ``work(start, stop)`` for every block of at most ``block`` rows of ``size``."""
-    workers = min(_workers(), -(-size // block))
+    workers = min(_workers(), size // (_LEAST_BLOCKS * block))
     if workers <= 1:
         _share(work, 0, size, block)
         return

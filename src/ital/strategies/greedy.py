@@ -27,7 +27,7 @@ from ital.strategies.sampling import SampledBatch
 _FIRST_BLOCK, _POOL_SHARE, _GROWTH = 16, 4096, 4
 """Candidates evaluated at a time: so many, or one in so many if that is more, then ever more."""
 
-_FIRST_LOOK = 64
+_FIRST_LOOK = 16
 """Times as many are compared by estimate for the first look."""
 
 _PAIR_BITS = 32
@@ -66,9 +66,7 @@ class Greedy:
         self._alone = self._bound.copy()
         self._estimate = self._bound.copy()
         """Guesses of the same, as if what members know of a candidate did not overlap."""
-        self._members: dict[int, Part] = {}
-        self._pairs: dict[int, Part] = {}
-        """Parts of the batch by the number of their bit in ``_seen``."""
+        self._parts: dict[tuple[int, ...], Part] = {}
         self._seen = np.zeros(len(candidates), dtype=np.int64)
         """The parts of the batch that each candidate's bound has seen, a bit for each."""
 
@@ -78,18 +76,25 @@ class Greedy:
             found = self._step()
             self.evaluated.append(len(found.positions))
             self._open[found.winner] = False
-            self._append(int(self.candidates[found.winner]))
+            self.batch.append(int(self.candidates[found.winner]))
         return np.array(self.batch, dtype=np.int64)
 
-    def _append(self, image: int) -> None:
-        place, channel = len(self.batch), self.objective.channel
-        if place < _PAIR_BITS:
-            self._members[place] = Part(self.model, [image], channel)
-        if place < gaussian.MAX_DIMENSIONS - 1:
-            for first in self.batch:
-                pair = Part(self.model, [first, image], channel)
-                self._pairs[_PAIR_BITS + len(self._pairs)] = pair
-        self.batch.append(image)
+    def _members(self) -> dict[int, Part]:
+        """The members of the batch, by the number of their bit in ``_seen``."""
+        return {place: self._part(member) for place, member in enumerate(self.batch[:_PAIR_BITS])}
+
+    def _pairs(self) -> dict[int, Part]:
+        """The pairs of members, such that a longer batch only adds some; none of a single pair."""
+        if len(self.batch) < 3:
+            return {}
+        first = self.batch[: gaussian.MAX_DIMENSIONS - 1]
+        pairs = [(a, b) for place, b in enumerate(first) for a in first[:place]]
+        return {_PAIR_BITS + number: self._part(*pair) for number, pair in enumerate(pairs)}
+
+    def _part(self, *members: int) -> Part:
+        if members not in self._parts:
+            self._parts[members] = Part(self.model, list(members), self.objective.channel)
+        return self._parts[members]
 
     def _step(self) -> _Found:
         """Evaluate candidates until the winner is certain."""
@@ -105,9 +110,9 @@ class Greedy:
         block = max(_FIRST_BLOCK, len(self.candidates) // _POOL_SHARE)
         # A first look at the likeliest, whose values spare most of the others any effort.
         needed = waiting[largest(self._estimate[waiting], block * _FIRST_LOOK)]
-        self._lower_bounds(self._members, needed, -np.inf)
+        self._lower_bounds(self._members(), needed, -np.inf)
         # Then bounds are lowered from the cheap to the dear, with an evaluation after each.
-        stages = [self._members, self._pairs if len(self.batch) > 2 else {}]
+        stages = [self._members, self._pairs]
         while needed.size:
             chosen = needed[largest(self._estimate[needed], block)]
             values, gains = self._evaluate(batch, self.candidates[chosen], found.best - 2 * TIE)
@@ -119,7 +124,7 @@ class Greedy:
             needed = waiting[self._can_win(waiting, base, found)]
             block *= _GROWTH
             if stages and needed.size > block:
-                self._lower_bounds(stages.pop(0), needed, found.best - base - TIE)
+                self._lower_bounds(stages.pop(0)(), needed, found.best - base - TIE)
                 needed = needed[self._can_win(needed, base, found)]
         return found
 

@@ -15,7 +15,7 @@ from ital.model import RelevanceModel
 from ital.strategies.measures import information
 from ital.user import UserModel
 
-_BLOCK, _BOUND_BLOCK = 1 << 12, 1 << 15
+_BLOCK, _BOUND_BLOCK = 1 << 11, 1 << 14
 """Images that one thread takes at a time."""
 
 Visit = Callable[[int, int, FloatArray], None]
