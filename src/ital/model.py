@@ -9,7 +9,7 @@ n x n matrix: all state over the pool has one element, or one column, for each i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,9 +111,10 @@ class RelevanceModel:
                 prior = self._prior(self.pool.vectors(images), rows)
                 return prior - self._columns(images).T @ self._columns(rows)
         else:
-            missing = [image for image in images if int(image) not in self._covariances]
+            missing = [int(image) for image in images if int(image) not in self._covariances]
             if missing:
-                self._keep(missing, self._whole_covariances(np.array(missing)))
+                whole = self._whole_covariances(np.array(missing))
+                self._covariances.update(zip(missing, whole, strict=True))
         part: Rows | slice = slice(None) if rows is None else rows
         columns = len(self.pool) if rows is None else len(rows)
         out = np.empty((len(images), columns))
@@ -263,10 +264,6 @@ class RelevanceModel:
     def _prior(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
         """Kernel of some vectors with the pool or some of its images."""
         return self.pool.squared_distances(vectors, rows, self.kernel)
-
-    def _keep(self, images: Sequence[int], rows: FloatArray) -> None:
-        for image, row in zip(images, rows, strict=True):
-            self._covariances[int(image)] = row
 
     def _columns(self, images: Rows) -> FloatArray:
         """Columns of V, shape (labels, images)."""

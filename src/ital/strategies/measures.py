@@ -111,13 +111,11 @@ class Objective:
     """The user whose answers' information is the bound, and without ``paper`` the value."""
     paper: PaperInformation | None = None
 
-    def values(
-        self, mean: FloatArray, cov: FloatArray, table: FloatArray, worth: float = -np.inf
-    ) -> FloatArray:
-        """Values of batches, row by row. Those that cannot exceed ``worth`` may be upper bounds."""
+    def values(self, mean: FloatArray, cov: FloatArray, table: FloatArray) -> FloatArray:
+        """Values of batches, row by row."""
         if self.paper is None:
             return information(table, mean.shape[1], self.channel)
-        return self.paper.values(mean, cov, table, worth)
+        return self.paper.values(mean, cov, table)
 
 
 Probabilities = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
