@@ -543,7 +543,7 @@ class TestBadInput:
         [
             ({"features": [[np.nan]]}, ValueError, "features must be finite"),
             ({"features": [[1.0], [1.0, 2.0]]}, ValueError, "features must be vectors of equal"),
-            ({"strategy": "best"}, ValueError, "strategy must be one of ital, .*, got 'best'"),
+            ({"strategy": "best"}, ValueError, "strategy must be one of adaptal, .*, got 'best'"),
             ({"strategy": ("ital", None)}, TypeError, "strategy must be a name, a name with"),
             ({"strategy": ([], {})}, TypeError, "strategy must be a name, a name with"),
             ({"strategy": 7}, TypeError, "strategy must be a name, a name with parameters"),

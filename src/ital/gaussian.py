@@ -172,6 +172,11 @@ def entropy(probabilities: FloatArray, dimensions: int = 1) -> FloatArray:
     return result
 
 
+def binary_entropy(probability: FloatArray) -> FloatArray:
+    """Entropy in nats of events that happen with a probability, element by element."""
+    return entropy(np.stack([probability, 1 - probability], axis=-1))
+
+
 def _standard(mean: FloatArray, variance: FloatArray) -> FloatArray:
     """Means over standard deviations, with the limit where there is no variance."""
     with np.errstate(divide="ignore", invalid="ignore"):

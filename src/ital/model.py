@@ -77,6 +77,11 @@ class RelevanceModel:
         """Labels by name, in the order in which the model holds them."""
         return dict(zip(self._names, self._labels.tolist(), strict=True))
 
+    @property
+    def labelled_vectors(self) -> FloatArray:
+        """The features of what is labelled, in the order of ``labels``."""
+        return self._vectors
+
     def update(
         self, labels: Mapping[int, float | None], vectors: Mapping[int, FloatArray] | None = None
     ) -> None:
@@ -101,20 +106,24 @@ class RelevanceModel:
             # Rows that selection computed are of use only while no other label has gone.
             self._add(added, vectors or {}, {} if removed else kept)
 
-    def covariances(self, images: Rows, rows: Rows | None = None) -> FloatArray:
+    def prior(self, images: Rows, rows: Rows | None = None) -> FloatArray:
+        """Kernel values, whatever the labels, shape (images, n), or (images, rows)."""
+        return self._prior(self.pool.vectors(images), rows)
+
+    def covariances(self, images: Rows, rows: Rows | None = None, keep: bool = True) -> FloatArray:
         """Posterior covariances, shape (images, n), or (images, rows) for some of the pool.
 
-        Those with the whole pool are kept: the labels that follow need the same rows.
+        Those with the whole pool are kept: the labels that follow need the same rows. Not so
+        without ``keep``, for who looks at more images than will ever be asked about.
         """
-        if rows is not None and len(rows) <= _WHOLE_SHARE * len(self.pool):
-            if any(int(image) not in self._covariances for image in images):
-                prior = self._prior(self.pool.vectors(images), rows)
-                return prior - self._columns(images).T @ self._columns(rows)
-        else:
-            missing = [int(image) for image in images if int(image) not in self._covariances]
-            if missing:
-                whole = self._whole_covariances(np.array(missing))
-                self._covariances.update(zip(missing, whole, strict=True))
+        if not keep:
+            return self._fresh_covariances(images, rows)
+        missing = [int(image) for image in images if int(image) not in self._covariances]
+        if missing:
+            if rows is not None and len(rows) <= _WHOLE_SHARE * len(self.pool):
+                return self._fresh_covariances(images, rows)
+            whole = self._fresh_covariances(np.array(missing))
+            self._covariances.update(zip(missing, whole, strict=True))
         part: Rows | slice = slice(None) if rows is None else rows
         columns = len(self.pool) if rows is None else len(rows)
         out = np.empty((len(images), columns))
@@ -140,6 +149,10 @@ class RelevanceModel:
         """P(R = 1), eq. (5), of the pool or of some of its images."""
         part: Rows | slice = slice(None) if rows is None else rows
         return gaussian.positive_probability(self.mean[part], self.variance[part])
+
+    def entropies(self, rows: Rows | None = None) -> FloatArray:
+        """H(R) in nats of each image of the pool, or of some, for itself."""
+        return gaussian.binary_entropy(self.probabilities(rows))
 
     def _add(
         self,
@@ -250,16 +263,17 @@ class RelevanceModel:
 
         for_blocks(fill, len(self.pool), _COLUMNS)
 
-    def _whole_covariances(self, images: Rows) -> FloatArray:
-        rows = self._prior(self.pool.vectors(images))
-        columns = self._columns(images)
+    def _fresh_covariances(self, images: Rows, rows: Rows | None = None) -> FloatArray:
+        covariances, columns = self.prior(images, rows), self._columns(images)
+        if rows is not None:
+            return covariances - columns.T @ self._columns(rows)
 
         def fill(lo: int, hi: int) -> None:
             for start, piece in self._filled(len(self._names)):
-                rows[:, lo:hi] -= columns[start : start + len(piece)].T @ piece[:, lo:hi]
+                covariances[:, lo:hi] -= columns[start : start + len(piece)].T @ piece[:, lo:hi]
 
         for_blocks(fill, len(self.pool), _COLUMNS)
-        return rows
+        return covariances
 
     def _prior(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
         """Kernel of some vectors with the pool or some of its images."""

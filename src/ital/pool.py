@@ -37,6 +37,7 @@ class Pool:
         # Distances are differences of norms and products. Taken from a point amid the images they
         # lose few digits to an offset that all of the features share.
         self._squared_norms = np.empty(len(self))
+        self._densities: dict[int, FloatArray] = {}
         with np.errstate(over="ignore", invalid="ignore"):
             sample = self.vectors(self._sample())
             self._centre = np.median(np.where(np.isfinite(sample), sample, 0.0), axis=0)
@@ -82,6 +83,20 @@ class Pool:
         self._for_converted(fill, rows)
         return out
 
+    def cosines(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
+        """Cosine similarities, shape (vectors, images), to all images or to ``rows``.
+
+        A vector of zeros is like none, itself included.
+        """
+        columns = np.ascontiguousarray(_directions(vectors.copy()).T)
+        out = np.empty((len(vectors), len(self) if rows is None else len(rows)))
+
+        def fill(lo: int, hi: int, block: FloatArray) -> None:
+            out[:, lo:hi] = (_directions(block) @ columns).T
+
+        self._for_converted(fill, rows)
+        return out
+
     def distances_between(self, some: FloatArray, others: FloatArray) -> FloatArray:
         """Squared distances of vectors that need not be in the pool, shape (some, others)."""
         some, others = some - self._centre, others - self._centre
@@ -115,6 +130,28 @@ class Pool:
             distinct = pairs
         return float(np.sqrt(np.median(distinct))) if distinct.size else 1.0
 
+    def density(self, neighbours: int) -> FloatArray:
+        """The mean cosine similarity of every image to its nearest neighbours.
+
+        It takes time that grows with the square of the pool, once.
+        """
+        if neighbours not in self._densities:
+            self._densities[neighbours] = self._density(min(neighbours, len(self) - 1))
+        return self._densities[neighbours]
+
+    def _density(self, neighbours: int) -> FloatArray:
+        density = np.zeros(len(self))
+
+        def fill(lo: int, hi: int) -> None:
+            cosines = self.cosines(self.vectors(np.arange(lo, hi)))
+            cosines[np.arange(hi - lo), np.arange(lo, hi)] = -np.inf
+            cosines.partition(len(self) - neighbours, axis=1)
+            density[lo:hi] = cosines[:, len(self) - neighbours :].mean(axis=1)
+
+        if neighbours:
+            for_blocks(fill, len(self), max(1, 8 * _BLOCK_ELEMENTS // len(self)))
+        return density
+
     def _sample(self) -> Rows:
         return np.arange(0, len(self), -(-len(self) // _SAMPLE))
 
@@ -138,3 +175,12 @@ class Pool:
             work(lo, hi, block)
 
         for_blocks(convert, size, step)
+
+
+def _directions(vectors: FloatArray) -> FloatArray:
+    """Vectors at length 1, or 0 where they are 0. Overwrites its argument."""
+    # Divided by the largest element first: no square overflows, and only zeros are shorter than 1.
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    vectors /= np.where(largest > 0, largest, 1.0)
+    vectors /= np.sqrt(np.maximum(np.einsum("ij,ij->i", vectors, vectors), 1.0))[:, None]
+    return vectors

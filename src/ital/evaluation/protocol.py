@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ class Round:
     questions: IntArray
     answers: IntArray
     quality: float
+    seconds: float
+    """What it took to choose the questions."""
 
 
 def feedback_rounds(
@@ -40,11 +43,13 @@ def feedback_rounds(
     user = user or SimulatedUser(UserModel())
     search.query(relevant=[query])
     nothing = np.empty(0, dtype=np.int64)
-    yield Round(nothing, nothing, quality(search))
+    yield Round(nothing, nothing, quality(search), 0.0)
     for _ in range(rounds):
         if len(search.labels) == len(search):
             return
+        start = time.perf_counter()
         questions = search.suggest(batch)
+        seconds = time.perf_counter() - start
         answers = user.answer(truth[questions])
         search.answer(dict(zip(questions.tolist(), answers.tolist(), strict=True)))
-        yield Round(questions, answers, quality(search))
+        yield Round(questions, answers, quality(search), seconds)

@@ -1,42 +1,37 @@
 """Strategies by name. Each is a small class that picks the batch of images to ask about."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
-from ital.strategies.base import Strategy
+from ital.strategies.base import Scored, Stepwise, Strategy, Subsampled
 from ital.strategies.baselines import Random, TopScoring
+from ital.strategies.change import EMOC
+from ital.strategies.clustering import TCAL
+from ital.strategies.diversity import RBMAL, BorderDiversity, Variance
 from ital.strategies.information import ITAL, Entropy
+from ital.strategies.lookahead import MCMI, AdaptAL
+from ital.strategies.quadratic import USDM
+from ital.strategies.registry import create, names, register
+from ital.strategies.uncertainty import SUD, Border, Uncertainty
 
-__all__ = ["ITAL", "Entropy", "Random", "Strategy", "TopScoring", "create", "names"]
-
-_STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy for strategy in (ITAL, Entropy, Random, TopScoring)
-}
-
-
-def names() -> list[str]:
-    """The names that a search takes as its strategy."""
-    return list(_STRATEGIES)
-
-
-def create(strategy: str | tuple[str, Mapping[str, Any]] | Strategy) -> Strategy:
-    """A strategy from its name, from its name and parameters, or as it is."""
-    if isinstance(strategy, Strategy):
-        return strategy
-    match strategy:
-        case str(name):
-            parameters: Mapping[str, Any] = {}
-        case (str(name), Mapping() as parameters):
-            pass
-        case _:
-            raise TypeError(
-                f"strategy must be a name, a name with parameters, or a Strategy, got {strategy!r}"
-            )
-    if name not in _STRATEGIES:
-        raise ValueError(f"strategy must be one of {', '.join(names())}, got {name!r}")
-    try:
-        return _STRATEGIES[name](**parameters)
-    except TypeError as error:
-        raise TypeError(f"strategy {name!r} does not take {dict(parameters)!r}: {error}") from error
+__all__ = [
+    "EMOC",
+    "ITAL",
+    "MCMI",
+    "RBMAL",
+    "SUD",
+    "TCAL",
+    "USDM",
+    "AdaptAL",
+    "Border",
+    "BorderDiversity",
+    "Entropy",
+    "Random",
+    "Scored",
+    "Stepwise",
+    "Strategy",
+    "Subsampled",
+    "TopScoring",
+    "Uncertainty",
+    "Variance",
+    "create",
+    "names",
+    "register",
+]

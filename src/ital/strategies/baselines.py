@@ -7,11 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ital.checks import IntArray
+from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
 from ital.ranking import largest
-from ital.strategies.base import Strategy
+from ital.strategies.base import Scored, Strategy
+from ital.strategies.registry import register
 
 
+@register
 @dataclass(frozen=True)
 class Random(Strategy):
     """Images drawn without replacement, all alike."""
@@ -21,21 +24,15 @@ class Random(Strategy):
     def select(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
     ) -> IntArray:
-        chosen: IntArray = rng.choice(candidates, min(k, len(candidates)), replace=False)
-        return chosen
+        return candidates[largest(rng.random(len(candidates)), k)]
 
 
+@register
 @dataclass(frozen=True)
-class TopScoring(Strategy):
+class TopScoring(Scored):
     """The images of the largest predictive mean, as a plain result list shows them."""
 
     name = "topscoring"
 
-    def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
-    ) -> IntArray:
-        return candidates[largest(model.mean[candidates], k)]
-
-    def score(self, model: RelevanceModel, batch: IntArray) -> float:
-        """The sum of predictive means."""
-        return float(model.mean[batch].sum())
+    def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
+        return model.mean[images]

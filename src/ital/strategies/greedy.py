@@ -79,6 +79,20 @@ class Greedy:
             self.batch.append(int(self.candidates[found.winner]))
         return np.array(self.batch, dtype=np.int64)
 
+    def values_after(self, batch: IntArray) -> FloatArray:
+        """The value of the batch with each candidate put after it.
+
+        Beyond six images, less that of the batch itself.
+        """
+        self.batch = batch.tolist()
+        return self._evaluate(self._whole(), self.candidates, None)[0]
+
+    def _whole(self) -> Part | SampledBatch:
+        """The batch so far, for candidates to be looked at beside all of it."""
+        if len(self.batch) < gaussian.MAX_DIMENSIONS:
+            return Part(self.model, self.batch, self.objective.channel)
+        return SampledBatch(self.model, self.batch, self.objective)
+
     def _members(self) -> dict[int, Part]:
         """The members of the batch, by the number of their bit in ``_seen``."""
         return {place: self._part(member) for place, member in enumerate(self.batch[:_PAIR_BITS])}
@@ -98,11 +112,7 @@ class Greedy:
 
     def _step(self) -> _Found:
         """Evaluate candidates until the winner is certain."""
-        batch: Part | SampledBatch
-        if len(self.batch) < gaussian.MAX_DIMENSIONS:
-            batch = Part(self.model, self.batch, self.objective.channel)
-        else:
-            batch = SampledBatch(self.model, self.batch, self.objective)
+        batch = self._whole()
         base = batch.information
         found = _Found()
         waiting = np.flatnonzero(self._open)
@@ -147,11 +157,11 @@ class Greedy:
                 self._estimate[due] += gains - self._alone[due]
 
     def _evaluate(
-        self, batch: Part | SampledBatch, rows: IntArray, worth: float
+        self, batch: Part | SampledBatch, rows: IntArray, worth: float | None
     ) -> tuple[FloatArray, FloatArray]:
         """Values of the batch with each image, and the gains of information that bound them.
 
-        Values that do not exceed ``worth`` may be upper bounds of what they stand for.
+        If there is a ``worth``, values that do not exceed it may be upper bounds.
         """
         if isinstance(batch, SampledBatch):
             return batch.values(rows)
@@ -161,7 +171,7 @@ class Greedy:
             bound = information(table, len(self.batch) + 1, self.objective.channel)
             values[lo:hi] = told[lo:hi] = bound
             if self.objective.paper is not None:
-                hopeful = np.flatnonzero(bound > worth)
+                hopeful = np.flatnonzero(bound > (-np.inf if worth is None else worth))
                 mean, cov = batch.extended(rows[lo + hopeful])
                 paper = self.objective.paper.values(mean, cov, table[hopeful], worth)
                 values[lo + hopeful] = paper

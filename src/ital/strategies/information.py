@@ -9,10 +9,12 @@ import numpy as np
 
 from ital import gaussian
 from ital.checks import IntArray
+from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
-from ital.strategies.base import Strategy
+from ital.strategies.base import Strategy, by_place
 from ital.strategies.greedy import Greedy
 from ital.strategies.measures import Objective, PaperInformation, information
+from ital.strategies.registry import register
 from ital.strategies.sampling import SampledBatch
 from ital.user import UserModel
 
@@ -31,6 +33,15 @@ class InformationStrategy(Strategy):
     ) -> IntArray:
         return Greedy(model, candidates, self.objective(model)).select(k)
 
+    def select_with_utilities(
+        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+    ) -> tuple[IntArray, FloatArray]:
+        """Utilities are the objective's values; all of them, where ``select`` is lazy."""
+        batch = self.select(model, candidates, k, rng)
+        greedy = Greedy(model, candidates, self.objective(model))
+        values = [greedy.values_after(batch[:place]) for place in range(len(batch))]
+        return batch, by_place(np.stack(values), np.searchsorted(candidates, batch))
+
     def score(self, model: RelevanceModel, batch: IntArray) -> float:
         """The objective's value in nats; sampled for batches of more than six images."""
         objective, head = self.objective(model), batch[: gaussian.MAX_DIMENSIONS]
@@ -48,6 +59,7 @@ class InformationStrategy(Strategy):
         return value
 
 
+@register
 @dataclass(frozen=True)
 class Entropy(InformationStrategy):
     """The batch of the greatest joint entropy H(R_u) (section 4.2): ITAL's first term alone."""
@@ -55,6 +67,7 @@ class Entropy(InformationStrategy):
     name = "entropy"
 
 
+@register
 @dataclass(frozen=True)
 class ITAL(InformationStrategy):
     """Information-Theoretic Active Learning: the greatest mutual information of relevance and

@@ -56,9 +56,12 @@ class PaperInformation:
     noise: float
 
     def values(
-        self, mean: FloatArray, cov: FloatArray, table: FloatArray, worth: float = -np.inf
+        self, mean: FloatArray, cov: FloatArray, table: FloatArray, worth: float | None = None
     ) -> FloatArray:
-        """Values of batches, row by row. Those that cannot exceed ``worth`` may be upper bounds."""
+        """Values of batches, row by row.
+
+        If there is a ``worth``, those that exceed neither it nor the best may be upper bounds.
+        """
         rows, d = mean.shape
         bounds = np.empty(rows)
         step = max(1, _CHUNK // 4**d)
@@ -69,11 +72,12 @@ class PaperInformation:
         order = np.argsort(-bounds, kind="stable")
         step = max(1, step // 8)
         for best in (order[lo : lo + step] for lo in range(0, rows, step)):
-            if bounds[best[0]] <= worth:
+            if worth is not None and bounds[best[0]] <= worth:
                 break
             values[best] = self._values(mean[best], cov[best], table[best], _sharpened)
-            # What is left a bound must not come out as a tie with the best value.
-            worth = max(worth, float(values[best].max()) - 2 * TIE)
+            if worth is not None:
+                # What is left a bound must not come out as a tie with the best value.
+                worth = max(worth, float(values[best].max()) - 2 * TIE)
         return values
 
     def _values(

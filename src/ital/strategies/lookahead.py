@@ -1,0 +1,160 @@
+"""Looking ahead: what would be left to doubt if an image had its label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ital import checks
+from ital.checks import IntArray
+from ital.engine import for_blocks
+from ital.gaussian import FloatArray, binary_entropy, positive_probability
+from ital.model import RelevanceModel
+from ital.ranking import largest
+from ital.strategies.base import Subsampled
+from ital.strategies.registry import register
+
+_BLOCK = 64
+"""Images whose labels are tried at a time."""
+
+_LABELS = (-1.0, 1.0)
+
+
+@register
+@dataclass(frozen=True)
+class MCMI(Subsampled):
+    """MCMI[min], optimistic mutual information: one by one the image whose most favourable label
+    leaves the least sum of entropies,
+
+        argmin_i min_y sum_{u in U, u != i} H(R_u | R_i = y),
+
+    after which it counts as labelled with that y. U is the sample without the batch.
+
+    Y. Guo and R. Greiner: Optimistic active learning using mutual information. IJCAI 2007.
+    """
+
+    name = "mcmi"
+
+    def choose(
+        self, model: RelevanceModel, sample: IntArray, k: int
+    ) -> tuple[IntArray, FloatArray]:
+        view = _View.of(model, sample)
+        positions: list[int] = []
+        utilities = np.full((k, len(sample)), -np.inf)
+        for place in range(k):
+            left = np.setdiff1d(np.arange(len(sample)), positions)
+            doubts = view.doubts(left, left, binary_entropy)
+            utilities[place, left] = -doubts.min(axis=0)
+            position = int(np.argmax(utilities[place]))
+            positions.append(position)
+            label = _LABELS[int(np.argmin(doubts[:, left == position]))]
+            view = view.labelled(position, label)
+        return np.array(positions), utilities
+
+
+@register
+@dataclass(frozen=True)
+class AdaptAL(Subsampled):
+    """Adaptive active learning. The information density of an image is its mutual information with
+    the other unlabelled images U under the prior,
+
+        d_i = 1/2 log(K_ii / variance_{i given U without i}).
+
+    For each beta the k images of the largest H(p_i)^beta d_i^(1 - beta) are short-listed. Of these
+    the k are taken whose labels leave the least expected error,
+
+        sum_y P(R_i = y) sum_{u in U, u != i} min_r P(R_u = r | R_i = y).
+
+    X. Li and Y. Guo: Adaptive active learning for image classification. CVPR 2013. (It chooses
+    single images, by the first of each list.)
+    """
+
+    betas: tuple[float, ...] = tuple(step / 10 for step in range(1, 11))
+
+    name = "adaptal"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        betas = tuple(checks.probability(beta, "betas") for beta in self.betas)
+        if not betas:
+            raise ValueError("betas must hold one or more numbers from 0 to 1, got none")
+        object.__setattr__(self, "betas", betas)
+
+    def choose(
+        self, model: RelevanceModel, sample: IntArray, k: int
+    ) -> tuple[IntArray, FloatArray]:
+        uncertainty, density = model.entropies(sample), _information_density(model, sample)
+        tops = [largest(uncertainty**beta * density ** (1 - beta), k) for beta in self.betas]
+        listed = np.unique(tops)
+        doubts = _View.of(model, sample).doubts(listed, np.arange(len(sample)), _error)
+        relevant = model.probabilities(sample[listed])
+        utilities = np.full(len(sample), -np.inf)
+        utilities[listed] = -((1 - relevant) * doubts[0] + relevant * doubts[1])
+        return largest(utilities, k), utilities
+
+
+@dataclass(frozen=True)
+class _View:
+    """Mean and covariance of some images, which can be given labels as if they were known."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    noise: float
+
+    @staticmethod
+    def of(model: RelevanceModel, images: IntArray) -> _View:
+        covariance = model.covariances(images, images, keep=False)
+        np.fill_diagonal(covariance, model.variance[images])
+        return _View(model.mean[images], covariance, model.kernel.noise)
+
+    def labelled(self, position: int, label: float) -> _View:
+        """The same after one more label (Rasmussen and Williams, ch. 2)."""
+        column = self.covariance[position]
+        gain = column / (column[position] + self.noise)
+        mean = self.mean + gain * (label - self.mean[position])
+        covariance = self.covariance - np.outer(gain, column)
+        np.fill_diagonal(covariance, np.maximum(np.diagonal(covariance), 0.0))
+        return _View(mean, covariance, self.noise)
+
+    def doubts(
+        self, tried: IntArray, others: IntArray, doubt: Callable[[FloatArray], FloatArray]
+    ) -> FloatArray:
+        """Sums of ``doubt`` of P(R_u = 1) over all others, after each label of each image tried.
+
+        The shape is (labels, tried).
+        """
+        out = np.empty((len(_LABELS), len(tried)))
+        variance = np.diagonal(self.covariance)
+
+        def fill(lo: int, hi: int) -> None:
+            part = tried[lo:hi]
+            columns = self.covariance[np.ix_(part, others)]
+            gains = columns / (variance[part] + self.noise)[:, None]
+            left = np.maximum(variance[others] - gains * columns, 0.0)
+            itself = part[:, None] == others
+            for row, label in enumerate(_LABELS):
+                mean = self.mean[others] + gains * (label - self.mean[part])[:, None]
+                rest = np.where(itself, 0.0, doubt(positive_probability(mean, left)))
+                out[row, lo:hi] = rest.sum(axis=1)
+
+        for_blocks(fill, len(tried), _BLOCK)
+        return out
+
+
+def _error(probability: FloatArray) -> FloatArray:
+    """The probability that the likelier answer is wrong."""
+    return np.minimum(probability, 1 - probability)
+
+
+def _information_density(model: RelevanceModel, images: IntArray) -> FloatArray:
+    """1/2 log(K_ii / variance_{i given the others}), labels of the others having noise."""
+    kernel, n = model.kernel, len(images)
+    # Among copies of an image, rounding would make the matrix indefinite without some noise.
+    noise = max(kernel.noise, n * n * np.finfo(float).eps * kernel.variance)
+    matrix = model.prior(images, images) + noise * np.eye(n)
+    # The diagonal of the inverse holds 1 / (variance given the others + noise).
+    rest = 1 / np.diagonal(np.linalg.inv((matrix + matrix.T) / 2)) - noise
+    rest = np.clip(rest, np.finfo(float).eps * kernel.variance, kernel.variance)
+    return 0.5 * np.log(kernel.variance / rest)

@@ -1,0 +1,67 @@
+"""Uncertainty sampling: the images that the model is least sure of, each for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ital import checks
+from ital.checks import IntArray
+from ital.gaussian import FloatArray
+from ital.model import RelevanceModel
+from ital.strategies.base import Scored
+from ital.strategies.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class Border(Scored):
+    """Images next to the decision border: the smallest |mean|.
+
+    S. Tong and E. Chang: Support vector machine active learning for image retrieval. ACM
+    Multimedia 2001.
+    """
+
+    name = "border"
+
+    def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
+        return -np.abs(model.mean[images])
+
+
+@register
+@dataclass(frozen=True)
+class Uncertainty(Scored):
+    """Images next to the border in units of what a label deviates by: the smallest
+    |mean| / sqrt(variance + noise).
+
+    A. Kapoor, K. Grauman, R. Urtasun and T. Darrell: Active learning with Gaussian processes for
+    object categorization. ICCV 2007.
+    """
+
+    name = "unc"
+
+    def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
+        deviation = np.sqrt(model.variance[images] + model.kernel.noise)
+        return -np.abs(model.mean[images]) / deviation
+
+
+@register
+@dataclass(frozen=True)
+class SUD(Scored):
+    """Sampling by uncertainty and density: the largest H(p_i) times the mean cosine similarity of
+    image i to its ``neighbours`` nearest neighbours in the pool.
+
+    J. Zhu, H. Wang, T. Yao and B. K. Tsou: Active learning with sampling by uncertainty and density
+    for word sense disambiguation and text classification. COLING 2008.
+    """
+
+    neighbours: int = 20
+
+    name = "sud"
+
+    def __post_init__(self) -> None:
+        checks.whole_number(self.neighbours, "neighbours", least=1)
+
+    def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
+        return model.entropies(images) * model.pool.density(self.neighbours)[images]

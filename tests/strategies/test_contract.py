@@ -1,0 +1,44 @@
+"""Every registered strategy keeps the contract, by being in the list."""
+
+from __future__ import annotations
+
+import pytest
+from contract import CHECKS
+from hypothesis import given, settings
+
+from generators import problems
+from ital import Search, strategies
+
+VARIANTS = [
+    ("ital", {"posterior": "exact"}),
+    ("usdm", {"subsample": 8}),
+    ("mcmi", {"subsample": 8}),
+    ("adaptal", {"subsample": 8}),
+]
+
+
+def test_the_fifteen_of_the_paper():
+    assert strategies.names() == [
+        "adaptal", "border", "border_div", "emoc", "entropy", "ital", "mcmi", "random", "rbmal",
+        "sud", "tcal", "topscoring", "unc", "usdm", "var",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("strategy", [*strategies.names(), *VARIANTS], ids=str)
+def test_contract(strategy, check):
+    check(strategy)
+
+
+@pytest.mark.parametrize("name", strategies.names())
+@settings(max_examples=15)
+@given(problems())
+def test_on_copies_and_contradicting_labels(name, problem):
+    search = Search(problem.features, name, seed=0, **problem.kernel)
+    search.query(
+        relevant=[i for i, y in problem.labels.items() if y > 0],
+        irrelevant=[i for i, y in problem.labels.items() if y < 0],
+    )
+    batch = search.suggest(4).tolist()
+    assert len(set(batch)) == min(4, len(problem.candidates))
+    assert set(batch) <= set(problem.candidates)
