@@ -11,7 +11,8 @@ help: ## list the commands
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench,dev,skactiveml]'
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venv/skactiveml-tests scikit-activeml==0.5.2
 	touch $@
 
 demo: .venv/ready ## search the handwritten digits with a simulated user

@@ -1,8 +1,30 @@
 """Find all the images that you mean, from one example and a few answers."""
 
+from typing import TYPE_CHECKING, Any
+
 from ital import strategies
 from ital.search import Results, Search
 from ital.user import USERS, SimulatedUser, UserModel
 
-__all__ = ["USERS", "Results", "Search", "SimulatedUser", "UserModel", "strategies"]
+if TYPE_CHECKING:
+    from ital.classifier import RelevanceClassifier
+
+__all__ = [
+    "USERS",
+    "RelevanceClassifier",
+    "Results",
+    "Search",
+    "SimulatedUser",
+    "UserModel",
+    "strategies",
+]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes as long to import as all the rest: only those wait who use it.
+    if name == "RelevanceClassifier":
+        from ital.classifier import RelevanceClassifier
+
+        return RelevanceClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -214,20 +214,22 @@ class RelevanceModel:
 
     def _extend_factor(self, vectors: FloatArray) -> None:
         """More rows of L, for labelled vectors."""
-        old = len(self._factor)
+        old, count = len(self._factor), len(vectors)
         self._vectors = np.vstack([self._vectors, vectors])
         prior = self.kernel(self.pool.distances_between(self._vectors, vectors))
-        factor = np.zeros((len(self._vectors), len(self._vectors)))
-        factor[:old, :old] = self._factor
-        for size in range(old, len(factor)):
-            row = _solve(factor[:size, :size], prior[:size, size - old])
+        left = _solve(self._factor, prior[:old])
+        rest = prior[old:] - left.T @ left
+        block = np.zeros((count, count))
+        for j in range(count):
+            row = _solve(block[:j, :j], rest[:j, j])
             # The pivot is at least the noise; rounding may say otherwise among copies of an image,
             # and less than rounding error is no noise at all.
-            pivot = self.kernel.variance + self.kernel.noise - float(row @ row)
+            explained = float(left[:, j] @ left[:, j] + row @ row)
+            pivot = self.kernel.variance + self.kernel.noise - explained
             least = max(self.kernel.noise, _LEAST_NOISE * self.kernel.variance)
-            factor[size, :size] = row
-            factor[size, size] = np.sqrt(max(pivot, least))
-        self._factor = factor
+            block[j, :j] = row
+            block[j, j] = np.sqrt(max(pivot, least))
+        self._factor = np.block([[self._factor, np.zeros((old, count))], [left.T, block]])
 
     def _remove(self, position: int) -> None:
         """Take a row out of L and rotate what is left, and V with it, back into shape."""

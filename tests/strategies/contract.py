@@ -224,9 +224,9 @@ def a_permuted_pool_permutes_the_batch(strategy):
 def utilities_explain_the_batch(strategy):
     model = RelevanceModel(Pool(images(40)), Kernel(1.5))
     model.update({0: 1, 5: 1, 9: -1})
-    candidates = np.setdiff1d(np.arange(40), [0, 5, 9])
+    everything = np.setdiff1d(np.arange(40), [0, 5, 9])
     one = strategies.create(strategy)
-    for k in (1, 4, 8):
+    for candidates, k in ((everything, 1), (everything, 4), (everything, 8), (everything[:1], 4)):
         expected = one.select(model, candidates, k, np.random.default_rng(0))
         batch, utilities = one.select_with_utilities(model, candidates, k, np.random.default_rng(0))
         assert batch.tolist() == expected.tolist()

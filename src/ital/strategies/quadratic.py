@@ -101,7 +101,7 @@ def minimum(kernel: FloatArray, worth: FloatArray, total: float) -> FloatArray:
     from sklearn.svm import OneClassSVM  # takes long to import
 
     if len(kernel) == 1:
-        return np.array([total])  # no room to move: the solver has nothing to say on this
+        return np.array([float(total)])  # no room to move: the solver has nothing to say here
     gram = kernel - (worth[:, None] + worth) / total
     gram /= np.abs(gram).max()
     machine = OneClassSVM(
