@@ -41,3 +41,14 @@ def test_butterflies(data_folder, tmp_path):
     curve = json.loads(out.read_text())["ital"]["curve"]
     assert len(curve) == 11
     assert 0 < np.min(curve) <= np.max(curve) <= 1
+
+
+def test_strategies(data_folder, tmp_path):
+    out = tmp_path / "strategies.json"
+    printed = run(
+        "strategies.py", "--strategies", "ital", "tcal", "--rounds", "1", "--out", str(out)
+    )
+    assert "MB kept" in printed
+    report = json.loads(out.read_text())
+    assert report.keys() == {"ital", "tcal"}
+    assert all(value > 0 for one in report.values() for value in one.values())

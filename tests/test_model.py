@@ -199,3 +199,33 @@ def test_refuses_kernels_that_are_none(name, value):
     message = f"{name} must be a positive number from 1e-150 to 1e150, got {value}"
     with pytest.raises(ValueError, match=re.escape(message)):
         Kernel(**{"length_scale": 1.0, name: value})
+
+
+@given(problems())
+def test_what_strategies_ask_of_it(problem):
+    model = RelevanceModel(Pool(problem.features), Kernel(**problem.kernel))
+    model.update(problem.labels)
+    everything = np.arange(len(problem.features))
+    np.testing.assert_array_equal(
+        model.labelled_vectors, [problem.features[i] for i in model.labels]
+    )
+    squared = ((problem.features[:, None] - problem.features) ** 2).sum(axis=2)
+    prior = problem.variance * np.exp(-squared / (2 * problem.length_scale**2))
+    np.testing.assert_allclose(model.prior(everything), prior, atol=1e-12)
+    np.testing.assert_allclose(model.prior(everything[:2], everything[3:]), prior[:2, 3:])
+    kept = model.covariances(everything)
+    for rows in (None, everything[2:5]):
+        fresh = model.covariances(everything[:3], rows, keep=False)
+        np.testing.assert_allclose(fresh, kept[:3] if rows is None else kept[:3, 2:5], atol=1e-10)
+    p = model.probabilities()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropies = -np.nansum([p * np.log(p), (1 - p) * np.log(1 - p)], axis=0)
+    np.testing.assert_allclose(model.entropies(), entropies, atol=1e-12)
+    np.testing.assert_allclose(model.entropies(everything[1:4]), entropies[1:4], atol=1e-12)
+
+
+def test_covariances_that_are_not_kept():
+    model = RelevanceModel(Pool(np.arange(10.0)[:, None]), Kernel(2.0))
+    model.update({0: 1})
+    model.covariances(np.array([3, 4]), keep=False)
+    assert not model._covariances

@@ -106,3 +106,54 @@ class TestMedianDistance:
 def test_refuses_what_are_no_features(features, message):
     with pytest.raises(ValueError, match=message):
         Pool(features)
+
+
+class TestCosines:
+    @given(
+        seeds,
+        st.integers(1, 12),
+        st.integers(1, 5),
+        st.sampled_from([1e-200, 1e-3, 1.0, 1e120]),
+        st.sampled_from([np.float64, np.float32]),
+    )
+    def test_equal_scipys(self, seed, n, d, scale, dtype):
+        features = np.random.default_rng(seed).standard_normal((n, d)) * scale
+        features = np.clip(features, -1e15, 1e15).astype(dtype) if scale > 1 else features
+        features[0] = 0.0
+        others = np.random.default_rng(seed + 1).standard_normal((3, d)) * scale
+        rows = np.arange(0, n, 2)
+        pool = Pool(features)
+        # SciPy's overflow and vanish where ours need not.
+        near_one = features.astype(float) / max(np.abs(features).max(), 1e-300)
+        expected = 1 - cdist(others / scale, near_one, "cosine")
+        expected[:, ~features.any(axis=1)] = 0.0
+        np.testing.assert_allclose(pool.cosines(others), expected, atol=1e-12)
+        np.testing.assert_allclose(pool.cosines(others, rows), expected[:, rows], atol=1e-12)
+        assert pool.features is features
+
+    def test_vectors_are_left_alone(self):
+        vectors = np.array([[3.0, 4.0]])
+        assert Pool([[1.0, 0.0]]).cosines(vectors).tolist() == [[0.6]]
+        assert vectors.tolist() == [[3.0, 4.0]]
+
+
+class TestDensity:
+    @given(seeds, st.integers(1, 30), st.integers(1, 35))
+    def test_literal(self, seed, n, neighbours):
+        features = np.random.default_rng(seed).standard_normal((n, 3))
+        similar = 1 - cdist(features, features, "cosine")
+        expected = []
+        for i in range(n):
+            nearest = sorted(similar[i, j] for j in range(n) if j != i)[-neighbours:]
+            expected.append(np.mean(nearest) if nearest else 0.0)
+        np.testing.assert_allclose(Pool(features).density(neighbours), expected, atol=1e-12)
+
+    def test_in_blocks_and_once(self, monkeypatch):
+        monkeypatch.setattr(pool_module, "_BLOCK_ELEMENTS", 8)
+        features = np.random.default_rng(0).standard_normal((50, 3))
+        pool = Pool(features)
+        density = pool.density(4)
+        similar = np.sort(1 - cdist(features, features, "cosine"), axis=1)
+        np.testing.assert_allclose(density, similar[:, -5:-1].mean(axis=1), atol=1e-12)
+        assert pool.density(4) is density
+        assert pool.density(5) is not density

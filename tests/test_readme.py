@@ -3,13 +3,34 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ital.strategies import registry
+
 ROOT = Path(__file__).parents[1]
 
 
+def examples(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+def run(example: str) -> None:
+    exec(compile(example, "example", "exec", dont_inherit=True), {"__name__": "__main__"})
+
+
 def test_the_example_runs_as_written(capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    exec(compile(example, "README.md", "exec"), {})
+    (example,) = examples("README.md")
+    run(example)
     assert re.fullmatch(r"\[( *\d+){5}\]\n", capsys.readouterr().out)
+
+
+def test_the_examples_on_strategies(capsys, monkeypatch):
+    monkeypatch.setattr(registry, "_STRATEGIES", dict(registry._STRATEGIES))
+    by_name, own, contract, loop = examples("docs/strategies.md")
+    run(by_name)
+    run(own)
+    assert re.fullmatch(r"True \[( *\d+){4}\]\n", capsys.readouterr().out)
+    run(contract)
+    run(loop)
+    assert float(capsys.readouterr().out) > 0.95
 
 
 def test_every_link_to_a_file_leads_somewhere():
