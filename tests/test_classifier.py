@@ -46,6 +46,11 @@ def test_relevant_examples_alone():
     assert near > 0.9 > 0.1 > far
 
 
+def test_yes_and_no_as_features():
+    fitted = RelevanceClassifier().fit([[True, False], [False, True]], [0, 1])
+    assert fitted.predict([[False, True]]).tolist() == [1]
+
+
 def test_three_classes_are_refused():
     with pytest.raises(ValueError, match="y must hold one or two classes, got 3"):
         RelevanceClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 2])

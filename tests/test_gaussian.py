@@ -254,3 +254,10 @@ class TestSignProbabilities:
 def test_entropy_of_certain_and_even_tables():
     assert gaussian.entropy(np.array([0.0, 1.0])) == 0.0
     assert gaussian.entropy(np.full((3, 2, 2), 0.25), 2) == pytest.approx(np.log(4))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_binary_entropy(probabilities):
+    p = np.array(probabilities)
+    expected = special.entr(p) + special.entr(1 - p)
+    np.testing.assert_allclose(gaussian.binary_entropy(p), expected, atol=1e-14)

@@ -172,6 +172,15 @@ def test_hardly_any_noise_among_copies_stays_finite(noise):
     assert np.isfinite(model.variance).all()
 
 
+@pytest.mark.parametrize("noise", [1e-6, 1e-13, 1e-150])
+def test_which_of_contradicting_labels_comes_first_makes_no_difference(noise):
+    features = np.ones((3, 2))
+    for labels in ({0: 1.0, 1: -1.0}, {0: -1.0, 1: 1.0}):
+        model = RelevanceModel(Pool(features), Kernel(1.0, noise=noise))
+        model.update(labels)
+        np.testing.assert_allclose(model.mean, 0.0, atol=1e-3)
+
+
 def test_probabilities_are_equation_5_for_one_image():
     rng = np.random.default_rng(0)
     model = RelevanceModel(Pool(rng.standard_normal((30, 2))), Kernel(1.0))
@@ -222,6 +231,13 @@ def test_what_strategies_ask_of_it(problem):
         entropies = -np.nansum([p * np.log(p), (1 - p) * np.log(1 - p)], axis=0)
     np.testing.assert_allclose(model.entropies(), entropies, atol=1e-12)
     np.testing.assert_allclose(model.entropies(everything[1:4]), entropies[1:4], atol=1e-12)
+
+
+def test_labelled_vectors_are_to_be_read_only():
+    model = RelevanceModel(Pool(np.arange(10.0)[:, None]), Kernel(2.0))
+    model.update({0: 1})
+    with pytest.raises(ValueError, match="read-only"):
+        model.labelled_vectors[:] = 0
 
 
 def test_covariances_that_are_not_kept():

@@ -44,11 +44,14 @@ class RelevanceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "Only binary classification is supported. The type of the target is multiclass: "
                 f"y must hold one or two classes, got {len(self.classes_)}"
             )
-        pool = Pool(features)
-        scale = pool.median_distance() if self.length_scale is None else self.length_scale
+        vectors = features.astype(float)
+        scale = Pool(vectors).median_distance() if self.length_scale is None else self.length_scale
+        # Nothing is asked of the images that it learns from, so that they need not be its pool.
+        pool = Pool(vectors[:1])
         self.model_ = RelevanceModel(pool, Kernel(scale, self.variance, self.noise))
         relevant = number == len(self.classes_) - 1
-        self.model_.update({i: 1.0 if one else -1.0 for i, one in enumerate(relevant)})
+        labels = {-1 - i: 1.0 if one else -1.0 for i, one in enumerate(relevant)}
+        self.model_.update(labels, {-1 - i: vector for i, vector in enumerate(vectors)})
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803

@@ -44,6 +44,11 @@ class Kernel:
         for name in ("length_scale", "variance", "noise"):
             object.__setattr__(self, name, checks.positive(getattr(self, name), name))
 
+    @property
+    def least_noise(self) -> float:
+        """The noise, or what arithmetic can tell from none if that is more."""
+        return max(self.noise, _LEAST_NOISE * self.variance)
+
     def __call__(self, squared_distances: FloatArray) -> FloatArray:
         """Covariances at these distances, without noise. Overwrites its argument."""
         squared_distances *= -0.5 / self.length_scale**2
@@ -79,8 +84,10 @@ class RelevanceModel:
 
     @property
     def labelled_vectors(self) -> FloatArray:
-        """The features of what is labelled, in the order of ``labels``."""
-        return self._vectors
+        """The features of what is labelled, in the order of ``labels``. Not to be written to."""
+        vectors = self._vectors.view()
+        vectors.flags.writeable = False
+        return vectors
 
     def update(
         self, labels: Mapping[int, float | None], vectors: Mapping[int, FloatArray] | None = None
@@ -130,6 +137,10 @@ class RelevanceModel:
         for i, image in enumerate(images):
             out[i] = self._covariances[int(image)][part]
         return out
+
+    def forget_covariances(self) -> None:
+        """Let go of covariances that were kept, so that what follows computes the same numbers."""
+        self._covariances = {}
 
     def joint(self, batch: Rows) -> tuple[FloatArray, FloatArray]:
         """Predictive mean and covariance of a batch, without noise."""
@@ -222,13 +233,11 @@ class RelevanceModel:
         block = np.zeros((count, count))
         for j in range(count):
             row = _solve(block[:j, :j], rest[:j, j])
-            # The pivot is at least the noise; rounding may say otherwise among copies of an image,
-            # and less than rounding error is no noise at all.
             explained = float(left[:, j] @ left[:, j] + row @ row)
-            pivot = self.kernel.variance + self.kernel.noise - explained
-            least = max(self.kernel.noise, _LEAST_NOISE * self.kernel.variance)
+            # The pivot is at least the noise; rounding may say otherwise among copies of an image.
+            pivot = max(self.kernel.variance - explained, 0.0) + self.kernel.least_noise
             block[j, :j] = row
-            block[j, j] = np.sqrt(max(pivot, least))
+            block[j, j] = np.sqrt(pivot)
         self._factor = np.block([[self._factor, np.zeros((old, count))], [left.T, block]])
 
     def _remove(self, position: int) -> None:

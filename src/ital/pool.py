@@ -136,7 +136,9 @@ class Pool:
         It takes time that grows with the square of the pool, once.
         """
         if neighbours not in self._densities:
-            self._densities[neighbours] = self._density(min(neighbours, len(self) - 1))
+            density = self._density(min(neighbours, len(self) - 1))
+            density.flags.writeable = False
+            self._densities[neighbours] = density
         return self._densities[neighbours]
 
     def _density(self, neighbours: int) -> FloatArray:

@@ -120,6 +120,8 @@ class Search:
         candidates = np.delete(np.arange(len(self)), known)
         if not candidates.size:
             raise RuntimeError(f"suggest has no image left to ask about: all {len(self)} are known")
+        # Asked again, it says the same, to the last digit.
+        self.model.forget_covariances()
         rng = np.random.default_rng([self._seed, len(self._history.events)])
         return self.strategy.select(self.model, candidates, k, rng)
 

@@ -63,7 +63,13 @@ class General(TemplateSingleAnnotatorPoolQueryStrategy):
         self._test_param("init", "noise", [(0.0, ValueError), (0.1, None)])
 
     def test_init_param_classes(self):
-        cases = [([0, 1, 2], ValueError), ([5, 6], ValueError), ([0, 1], None), ([1, 0], None)]
+        cases = [
+            ([0, 1, 2], ValueError),
+            ([5, 6], ValueError),
+            ([1, 1], ValueError),
+            ([0, 1], None),
+            ([1, 0], None),
+        ]
         self._test_param("init", "classes", cases)
 
     def test_query(self):
@@ -131,6 +137,33 @@ def test_which_class_is_relevant():
     }
     assert top[None] == top["cat", "dog"] != top["dog", "cat"]
     assert np.linalg.norm(X[top["cat", "dog"]] - X[1]) < np.linalg.norm(X[top["cat", "dog"]] - X[0])
+
+
+def test_chance_follows_the_random_state():
+    batches = {
+        seed: RelevanceQueryStrategy("random", random_state=seed).query(X, Y, batch_size=4).tolist()
+        for seed in range(5)
+    }
+    assert len({tuple(batch) for batch in batches.values()}) > 1
+
+
+def test_the_user_matters():
+    _, (perfect,) = RelevanceQueryStrategy("ital").query(X, Y, return_utilities=True)
+    user = UserModel(0.5, 0.1)
+    _, (erring,) = RelevanceQueryStrategy("ital", user=user).query(X, Y, return_utilities=True)
+    assert np.nanmax(np.abs(perfect - erring)) > 0.1
+
+
+def test_an_index_said_twice_counts_once():
+    batch, utilities = RelevanceQueryStrategy("border").query(
+        X, Y, candidates=[-1, 19], batch_size=2, return_utilities=True
+    )
+    assert batch.tolist() == [19]
+    assert utilities.shape == (1, 20)
+
+
+def test_yes_and_no_as_features():
+    assert len(RelevanceQueryStrategy().query(X > 0, Y, batch_size=2)) == 2
 
 
 def test_vectors_as_candidates_are_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from contract import CHECKS
 from hypothesis import given, settings
@@ -11,6 +12,11 @@ from ital import Search, strategies
 
 VARIANTS = [
     ("ital", {"posterior": "exact"}),
+    ("border_div", {"weight": np.float32(0.25)}),
+    ("sud", {"neighbours": np.int32(3)}),
+    ("tcal", {"factor": np.int64(2)}),
+    ("usdm", {"trade_off": np.float32(2.5), "neighbours": np.int16(3)}),
+    ("adaptal", {"betas": [np.float64(0.5), 1]}),
     ("usdm", {"subsample": 8}),
     ("mcmi", {"subsample": 8}),
     ("adaptal", {"subsample": 8}),

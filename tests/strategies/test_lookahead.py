@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from literal import chosen, entropy, fitted, is_best, relevant, same, small_problems
 
 from ital import Search
@@ -30,8 +31,7 @@ def test_mcmi(problem):
             doubts = {label: entropy_left(process, i, label, left) for label in (-1.0, 1.0)}
             expected[i] = -min(doubts.values())
             labels[i] = min(doubts, key=lambda label: doubts[label])
-            if abs(doubts[-1.0] - doubts[1.0]) < 1e-6:
-                return  # either label would do
+            assume(abs(doubts[-1.0] - doubts[1.0]) > 1e-6)  # else either label would do
         same(row, expected, 1e-5)
         is_best(image, expected, 1e-5)
         left.remove(image)
@@ -66,17 +66,20 @@ def test_adaptal(problem):
     model, process = fitted(problem)
     k, left = 2, problem.candidates
     batch, (row, _) = chosen("adaptal", model, left, k)
-    listed: set[int] = set()
+    orders = []
     for step in range(1, 11):
         beta = step / 10
         worth = {
             i: entropy(relevant(process, i)) ** beta * density(process, i, left) ** (1 - beta)
             for i in left
         }
-        order = sorted(left, key=lambda i: -worth[i])
-        if any(abs(worth[order[k - 1]] - worth[i]) < 1e-9 for i in order[k:]):
-            return  # copies: any of them may be listed
-        listed |= set(order[:k])
+        orders.append(sorted(left, key=lambda i: -worth[i]))
+        # Any of two copies may be listed.
+        assume(all(worth[a] - worth[b] > 1e-9 for a, b in pairwise(orders[-1])))
+    listed: set[int] = set()
+    for place in range(len(left)):
+        if len(listed) < k:
+            listed |= {order[place] for order in orders}
     expected = {i: -expected_error(process, i, left) for i in listed}
     same({i: u for i, u in row.items() if np.isfinite(u)}, expected, 1e-5)
     is_best(batch[0], expected, 1e-5)
@@ -109,7 +112,8 @@ def test_what_was_not_sampled_has_no_utility():
     [
         (MCMI, {"subsample": 0}, "subsample must be a whole number of at least 1, got 0"),
         (AdaptAL, {"betas": [0.5, 1.5]}, "betas must be a probability from 0 to 1, got 1.5"),
-        (AdaptAL, {"betas": []}, "betas must hold one or more numbers"),
+        (AdaptAL, {"betas": []}, "betas must be one or more numbers from 0 to 1, got"),
+        (AdaptAL, {"betas": 0.5}, "betas must be one or more numbers from 0 to 1, got 0.5"),
     ],
 )
 def test_refuses(strategy, parameters, message):

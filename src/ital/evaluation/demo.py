@@ -25,7 +25,7 @@ class Demo:
     images: npt.NDArray[np.float64]
     digits: npt.NDArray[np.int64]
     query: int
-    rounds: dict[str, list[Round]]
+    rounds: dict[str, list[Round[float]]]
 
     def curve(self, strategy: str) -> list[float]:
         """Average precision after the query and after each round."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, ndcg_score
 
 
 def average_precision(relevant: npt.ArrayLike, scores: npt.ArrayLike) -> float:
     """Average precision of a ranking by falling scores."""
     return float(average_precision_score(np.asarray(relevant, dtype=bool), scores))
+
+
+def ndcg(relevant: npt.ArrayLike, scores: npt.ArrayLike) -> float:
+    """Normalised discounted cumulative gain of a whole ranking by falling scores."""
+    return float(ndcg_score(np.asarray([relevant], dtype=float), np.asarray([scores])))
 
 
 def area_under_curve(curve: npt.ArrayLike) -> float:

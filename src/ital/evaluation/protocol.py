@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +14,16 @@ from ital.checks import IntArray
 from ital.search import Search
 from ital.user import SimulatedUser, UserModel
 
+Q = TypeVar("Q")
+
 
 @dataclass(frozen=True)
-class Round:
+class Round(Generic[Q]):
     """One round: the questions, the answers (1, -1, 0) and the quality of the ranking after it."""
 
     questions: IntArray
     answers: IntArray
-    quality: float
+    quality: Q
     seconds: float
     """What it took to choose the questions."""
 
@@ -29,11 +32,11 @@ def feedback_rounds(
     search: Search,
     query: int,
     relevance: npt.ArrayLike,
-    quality: Callable[[Search], float],
+    quality: Callable[[Search], Q],
     rounds: int = 10,
     batch: int = 4,
     user: SimulatedUser | None = None,
-) -> Iterator[Round]:
+) -> Iterator[Round[Q]]:
     """The state after the query, with no questions, and then after each round of feedback.
 
     Rounds end early when nothing is left to ask about.

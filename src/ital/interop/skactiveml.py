@@ -65,9 +65,10 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
     ) -> IntArray | tuple[IntArray, FloatArray]:
         """Indices of the samples in ``X`` to ask about, the first the most wanted.
 
-        Candidates are given by index, or are all unlabelled samples. Utilities have the shape
-        (batch, samples) and are NaN for samples that are no candidates, were chosen before, or were
-        not looked at by a strategy that takes a random sample.
+        Candidates are given by index, or are all unlabelled samples. They are what a strategy takes
+        for the unlabelled samples, also where its formula speaks of all of these. Utilities have
+        the shape (batch, samples) and are NaN for samples that are no candidates, were chosen
+        before, or were not looked at by a strategy that takes a random sample.
         """
         features, labels, chosen_from, k, return_utilities = self._validate_data(
             X, y, candidates, batch_size, return_utilities, check_X_dict={}
@@ -78,7 +79,10 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
         if self.user is not None and not isinstance(self.user, UserModel):
             raise TypeError(f"user must be a UserModel, got {self.user!r}")
         strategy = strategies.create(self.strategy).for_user(self.user or UserModel())
-        model, indices = self._model(features, labels), np.unique(mapping)
+        model = self._model(features, labels)
+        # Negative indices count from the end.
+        indices = np.unique(mapping % len(features))
+        k = min(k, len(indices))
         rng = np.random.default_rng(self.random_state_.randint(2**31, size=4))
         utilities = np.full((k, len(features)), np.nan)
         if not k:
@@ -91,13 +95,14 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
 
     def _model(self, features: npt.NDArray[Any], y: npt.NDArray[Any]) -> RelevanceModel:
         """The relevance model, fitted to the labels that there are."""
-        pool = Pool(features)
+        pool = Pool(features.astype(float) if features.dtype.kind == "b" else features)
         scale = pool.median_distance() if self.length_scale is None else self.length_scale
         model = RelevanceModel(pool, Kernel(scale, self.variance, self.noise))
         labelled = np.flatnonzero(is_labeled(y, self.missing_label_))
         found = np.unique(y[labelled])
         classes = found if self.classes is None else np.asarray(self.classes)
-        if classes.ndim != 1 or len(classes) > 2 or not np.isin(found, classes).all():
+        fit = classes.ndim == 1 and len(classes) == len(np.unique(classes)) <= 2
+        if not fit or not np.isin(found, classes).all():
             raise ValueError(
                 "classes must be the irrelevant and the relevant class, with no other in y; got "
                 f"{classes.tolist()!r}, and {found.tolist()!r} in y"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -53,6 +53,11 @@ class Strategy(ABC):
     def score(self, model: RelevanceModel, batch: IntArray) -> float:
         """The value of a batch that this strategy makes as large as it can."""
         raise ValueError(f"strategy {self.name!r} gives batches no value, so it cannot score one")
+
+    def keep(self, **parameters: Any) -> None:
+        """Keep parameters as they are after their check; for ``__post_init__`` alone."""
+        for name, value in parameters.items():
+            object.__setattr__(self, name, value)
 
     def for_user(self, user: UserModel) -> Self:
         """This strategy for the search's user; the same one where the user makes no difference."""
@@ -131,7 +136,7 @@ class Subsampled(Strategy):
     subsample: int = 1000
 
     def __post_init__(self) -> None:
-        checks.whole_number(self.subsample, "subsample", least=1)
+        self.keep(subsample=checks.whole_number(self.subsample, "subsample", least=1))
 
     @abstractmethod
     def choose(

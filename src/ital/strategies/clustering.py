@@ -36,7 +36,7 @@ class TCAL(Strategy):
     name = "tcal"
 
     def __post_init__(self) -> None:
-        checks.whole_number(self.factor, "factor", least=1)
+        self.keep(factor=checks.whole_number(self.factor, "factor", least=1))
 
     def select(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator

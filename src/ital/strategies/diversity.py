@@ -58,7 +58,7 @@ class BorderDiversity(Stepwise):
     name = "border_div"
 
     def __post_init__(self) -> None:
-        checks.probability(self.weight, "weight")
+        self.keep(weight=checks.probability(self.weight, "weight"))
 
     def utilities(
         self, model: RelevanceModel, candidates: IntArray, batch: list[int]

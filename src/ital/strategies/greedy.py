@@ -80,12 +80,15 @@ class Greedy:
         return np.array(self.batch, dtype=np.int64)
 
     def values_after(self, batch: IntArray) -> FloatArray:
-        """The value of the batch with each candidate put after it.
+        """The value of the batch with each candidate put after it; NaN for those that are in it.
 
         Beyond six images, less that of the batch itself.
         """
         self.batch = batch.tolist()
-        return self._evaluate(self._whole(), self.candidates, None)[0]
+        values = np.full(len(self.candidates), np.nan)
+        others = ~np.isin(self.candidates, batch)
+        values[others] = self._evaluate(self._whole(), self.candidates[others], None)[0]
+        return values
 
     def _whole(self) -> Part | SampledBatch:
         """The batch so far, for candidates to be looked at beside all of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,13 +62,13 @@ class AdaptAL(Subsampled):
 
         d_i = 1/2 log(K_ii / variance_{i given U without i}).
 
-    For each beta the k images of the largest H(p_i)^beta d_i^(1 - beta) are short-listed. Of these
-    the k are taken whose labels leave the least expected error,
+    For each beta the image of the largest H(p_i)^beta d_i^(1 - beta) is short-listed, and then the
+    next ones as long as there are fewer than k in all. Of these the k are taken whose labels leave
+    the least expected error,
 
         sum_y P(R_i = y) sum_{u in U, u != i} min_r P(R_u = r | R_i = y).
 
-    X. Li and Y. Guo: Adaptive active learning for image classification. CVPR 2013. (It chooses
-    single images, by the first of each list.)
+    X. Li and Y. Guo: Adaptive active learning for image classification. CVPR 2013.
     """
 
     betas: tuple[float, ...] = tuple(step / 10 for step in range(1, 11))
@@ -77,17 +77,22 @@ class AdaptAL(Subsampled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        betas = tuple(checks.probability(beta, "betas") for beta in self.betas)
-        if not betas:
-            raise ValueError("betas must hold one or more numbers from 0 to 1, got none")
-        object.__setattr__(self, "betas", betas)
+        if not isinstance(self.betas, Iterable) or not (betas := tuple(self.betas)):
+            raise ValueError(f"betas must be one or more numbers from 0 to 1, got {self.betas!r}")
+        self.keep(betas=tuple(checks.probability(beta, "betas") for beta in betas))
 
     def choose(
         self, model: RelevanceModel, sample: IntArray, k: int
     ) -> tuple[IntArray, FloatArray]:
         uncertainty, density = model.entropies(sample), _information_density(model, sample)
-        tops = [largest(uncertainty**beta * density ** (1 - beta), k) for beta in self.betas]
-        listed = np.unique(tops)
+        # By their first k at the latest there are k of them.
+        lists = np.array(
+            [largest(uncertainty**beta * density ** (1 - beta), k) for beta in self.betas]
+        )
+        lengths = range(-(-k // len(lists)), k + 1)
+        listed = next(
+            found for length in lengths if len(found := np.unique(lists[:, :length])) >= k
+        )
         doubts = _View.of(model, sample).doubts(listed, np.arange(len(sample)), _error)
         relevant = model.probabilities(sample[listed])
         utilities = np.full(len(sample), -np.inf)
@@ -107,7 +112,7 @@ class _View:
     def of(model: RelevanceModel, images: IntArray) -> _View:
         covariance = model.covariances(images, images, keep=False)
         np.fill_diagonal(covariance, model.variance[images])
-        return _View(model.mean[images], covariance, model.kernel.noise)
+        return _View(model.mean[images], covariance, model.kernel.least_noise)
 
     def labelled(self, position: int, label: float) -> _View:
         """The same after one more label (Rasmussen and Williams, ch. 2)."""
@@ -152,7 +157,7 @@ def _information_density(model: RelevanceModel, images: IntArray) -> FloatArray:
     """1/2 log(K_ii / variance_{i given the others}), labels of the others having noise."""
     kernel, n = model.kernel, len(images)
     # Among copies of an image, rounding would make the matrix indefinite without some noise.
-    noise = max(kernel.noise, n * n * np.finfo(float).eps * kernel.variance)
+    noise = max(kernel.least_noise, n * n * np.finfo(float).eps * kernel.variance)
     matrix = model.prior(images, images) + noise * np.eye(n)
     # The diagonal of the inverse holds 1 / (variance given the others + noise).
     rest = 1 / np.diagonal(np.linalg.inv((matrix + matrix.T) / 2)) - noise

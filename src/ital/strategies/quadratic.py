@@ -29,8 +29,8 @@ class USDM(Subsampled):
         argmin_f 1/2 f' K f - trade_off f' h    with f >= 0 and sum f = k.
 
     h are the entropies, in bits, of the relevance that label propagation over the graph of
-    ``neighbours`` nearest neighbours predicts. Elements that are 0 follow in the order in which
-    less of them would cost.
+    ``neighbours`` nearest neighbours predicts. Elements that are 0 follow in the order of what more
+    of them would cost.
 
     Y. Yang, Z. Ma, F. Nie, X. Chang and A. G. Hauptmann: Multi-class active learning by uncertainty
     sampling with diversity maximization. International Journal of Computer Vision 113, 2015.
@@ -43,8 +43,10 @@ class USDM(Subsampled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.positive(self.trade_off, "trade_off")
-        checks.whole_number(self.neighbours, "neighbours", least=1)
+        self.keep(
+            trade_off=checks.positive(self.trade_off, "trade_off"),
+            neighbours=checks.whole_number(self.neighbours, "neighbours", least=1),
+        )
 
     def choose(
         self, model: RelevanceModel, sample: IntArray, k: int
@@ -78,7 +80,10 @@ def propagated(
     relevant = np.full(n, 0.5)
     if not len(labelled):
         return relevant
-    nearest = kneighbors_graph(np.vstack([vectors, labelled]), min(neighbours, total - 1))
+    points = np.vstack([vectors, labelled])
+    # Distances come from norms there, which an offset that all share would leave no digits.
+    points -= np.median(points, axis=0)
+    nearest = kneighbors_graph(points, min(neighbours, total - 1))
     graph = nearest.maximum(nearest.T).tocsr()
     _, component = csgraph.connected_components(graph, directed=False)
     reached = np.flatnonzero(np.isin(component[:n], component[n:]))
@@ -103,7 +108,7 @@ def minimum(kernel: FloatArray, worth: FloatArray, total: float) -> FloatArray:
     if len(kernel) == 1:
         return np.array([float(total)])  # no room to move: the solver has nothing to say here
     gram = kernel - (worth[:, None] + worth) / total
-    gram /= np.abs(gram).max()
+    gram /= max(np.abs(gram).max(), np.finfo(float).tiny)
     machine = OneClassSVM(
         kernel="precomputed", nu=0.5 / len(gram), tol=_TOLERANCE, max_iter=_ITERATIONS
     ).fit(gram)

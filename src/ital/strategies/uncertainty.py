@@ -61,7 +61,7 @@ class SUD(Scored):
     name = "sud"
 
     def __post_init__(self) -> None:
-        checks.whole_number(self.neighbours, "neighbours", least=1)
+        self.keep(neighbours=checks.whole_number(self.neighbours, "neighbours", least=1))
 
     def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
         return model.entropies(images) * model.pool.density(self.neighbours)[images]
