@@ -1,0 +1,113 @@
+"""The best and the worst case of a strategy, question by question, as pictures."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ital.evaluation.datasets import DataError, Dataset, load
+from ital.evaluation.experiment import Result
+from ital.evaluation.metrics import area_under_curve
+from ital.evaluation.tables import Run
+
+_PIXELS = 56
+_ANSWERS = {1: "yes", -1: "no", 0: "skip"}
+
+
+@dataclass(frozen=True)
+class Question:
+    picture: str
+    """An image as a data URI."""
+    answer: str
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one strategy asked about a query."""
+
+    strategy: str
+    precision: list[float]
+    rounds: list[list[Question]]
+
+
+@dataclass(frozen=True)
+class Case:
+    title: str
+    query: str
+    played: list[Played]
+
+
+def cases(run: Run) -> list[Case]:
+    """Where the run's main strategy does best and worst beside the best of the others.
+
+    None for data without pictures, or that are not here.
+    """
+    try:
+        dataset = load(run.settings.data)
+    except DataError:
+        return []
+    if dataset.image is None:
+        return []
+    labels = [row.strategy for row in run.rows]
+    main = "ital" if "ital" in labels else labels[0]
+    asked = {label: [one.questions for one in run.results[label]] for label in labels}
+    # Entropy and ital ask the same of a perfect user.
+    other = next((label for label in labels if asked[label] != asked[main]), None)
+    if other is None:
+        return []
+    ours, theirs = (
+        {(one.task, one.place): one for one in run.results[label]} for label in (main, other)
+    )
+    gains = {
+        key: area_under_curve(ours[key].precision) - area_under_curve(theirs[key].precision)
+        for key in sorted(ours.keys() & theirs.keys())
+    }
+    if not gains:
+        return []
+    best, worst = max(gains, key=lambda key: gains[key]), min(gains, key=lambda key: gains[key])
+    pictures = _Pictures(dataset)
+    return [
+        Case(
+            f"{word} case of {main}: {ours[key].name}, {gains[key]:+.3f} against {other}",
+            pictures[ours[key].query],
+            [_played(label, one[key], pictures) for label, one in ((main, ours), (other, theirs))],
+        )
+        for word, key in (("Best", best), ("Worst", worst))
+    ]
+
+
+def _played(strategy: str, result: Result, pictures: _Pictures) -> Played:
+    return Played(
+        strategy,
+        result.precision,
+        [
+            [Question(pictures[i], _ANSWERS[a]) for i, a in zip(asked, told, strict=True)]
+            for asked, told in zip(result.questions, result.answers, strict=True)
+        ],
+    )
+
+
+class _Pictures:
+    """Images of a data set as data URIs."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._image = dataset.image
+
+    def __getitem__(self, image: int) -> str:
+        assert self._image is not None
+        return data_uri(self._image(image))
+
+
+def data_uri(pixels: npt.NDArray[np.uint8]) -> str:
+    """A picture to stand in a page, as a PNG of fixed size."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    small = pixels.shape[0] < _PIXELS
+    sampling = Image.Resampling.NEAREST if small else Image.Resampling.LANCZOS
+    Image.fromarray(pixels).resize((_PIXELS, _PIXELS), sampling).save(buffer, "PNG", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"

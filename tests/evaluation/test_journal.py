@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from ital.evaluation.experiment import Result, Settings, Unit
+from ital.evaluation.journal import Journal
+
+SETTINGS = Settings("digits", ("border", "ital:posterior=exact"), queries=2, rounds=1)
+
+
+def result(task: int, place: int) -> Result:
+    return Result(task, place, "cat", 7, [0.1, 1 / 3], [0.2, 0.7], [[1, 2]], [[1, -1]])
+
+
+@pytest.fixture
+def journal(tmp_path):
+    journal = Journal(tmp_path / "run")
+    journal.begin(SETTINGS)
+    return journal
+
+
+class TestResults:
+    def test_on_disk_at_once(self, journal):
+        for label in SETTINGS.strategies:
+            journal.add(Unit(label, 1, 0), result(1, 0), [0.5])
+            journal.add(Unit(label, 0, 1), result(0, 1), [0.25])
+            again = Journal(journal.folder)
+            assert again.results(label) == [result(0, 1), result(1, 0)]
+            assert again.seconds(label) == [0.5, 0.25]
+
+    def test_nothing_yet(self, journal):
+        assert journal.results("border") == []
+        assert journal.seconds("border") == []
+
+    def test_order_at_the_end(self, journal, tmp_path):
+        other = Journal(tmp_path / "other")
+        other.begin(SETTINGS)
+        keys = [(0, 0), (0, 1), (1, 0), (2, 1)]
+        for one, order in ((journal, keys), (other, keys[::-1])):
+            for key in order:
+                one.add(Unit("border", *key), result(*key), [0.5])
+            one.finish("border")
+        paths = [one.folder / "results" / "border.jsonl" for one in (journal, other)]
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+        assert len(paths[0].read_text().splitlines()) == 4
+
+    @pytest.mark.parametrize("cut", [1, 10, 60])
+    def test_a_line_cut_short_is_dropped(self, journal, cut):
+        for place in range(2):
+            journal.add(Unit("border", 0, place), result(0, place), [0.5])
+        path = journal.folder / "results" / "border.jsonl"
+        path.write_bytes(path.read_bytes()[:-cut])
+        assert journal.results("border") == [result(0, 0)]
+        journal.begin(SETTINGS)
+        journal.add(Unit("border", 0, 1), result(0, 1), [0.75])
+        assert journal.results("border") == [result(0, 0), result(0, 1)]
+        # The seconds of the query that was asked again count once.
+        assert journal.seconds("border") == [0.5, 0.75]
+
+
+class TestSettings:
+    def test_kept(self, journal):
+        assert Journal(journal.folder).settings() == SETTINGS
+
+    def test_strategies_may_be_added(self, journal):
+        journal.begin(replace(SETTINGS, strategies=("random", "border")))
+        assert journal.settings().strategies == ("border", "ital:posterior=exact", "random")
+
+    def test_other_settings_are_refused_and_change_nothing(self, journal):
+        before = (journal.folder / "settings.json").read_bytes()
+        with pytest.raises(ValueError, match=r"has queries 2, not 3, user 'perfect', not 'blend'"):
+            journal.begin(replace(SETTINGS, queries=3, user="blend"))
+        assert (journal.folder / "settings.json").read_bytes() == before
+
+    def test_folders_of_others_are_refused(self, tmp_path):
+        (tmp_path / "letter.txt").write_text("hello")
+        with pytest.raises(ValueError, match="out must be a new folder or that of a run"):
+            Journal(tmp_path).begin(SETTINGS)
+        assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+    def test_no_run(self, tmp_path):
+        with pytest.raises(ValueError, match=r"must be the folder of a run, but has no settings"):
+            Journal(tmp_path).settings()
+
+    @pytest.mark.parametrize("content", ["", "{}", "[]", json.dumps({"data": "digits"})])
+    def test_broken(self, tmp_path, content):
+        (tmp_path / "settings.json").write_text(content)
+        with pytest.raises(ValueError, match=r"settings.json must hold the settings of a run, but"):
+            Journal(tmp_path).settings()

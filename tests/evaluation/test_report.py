@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import csv
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from PIL import Image
+
+from ital.evaluation import plots, report, tables
+from ital.evaluation.experiment import Settings
+from ital.evaluation.report.cases import cases
+from ital.evaluation.runner import run
+
+
+class Page(HTMLParser):
+    """The page's elements, closed as they were opened."""
+
+    VOID = ("meta", "img", "br", "link", "input")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    labels = ("ital", "entropy", "random")
+    run(Settings("digits", labels, queries=1, rounds=2), folder / "digits", 2)
+    run(
+        Settings("digits", labels[1:], queries=1, rounds=2, user="blend"),
+        folder / "digits-blend",
+        2,
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def written(folder):
+    return {path.name: path for path in report.write(folder)}
+
+
+def test_all_that_was_promised(written):
+    curves = {
+        f"curves-{run}.{kind}" for run in ("digits", "digits-blend") for kind in ("png", "svg")
+    }
+    assert written.keys() == {"report.html", "report.md", "report.csv"} | curves
+
+
+def test_csv(folder, written):
+    with written["report.csv"].open() as file:
+        lines = list(csv.DictReader(file))
+    runs = {one.name: one for one in tables.read(folder)}
+    assert len(lines) == 5
+    for line in lines:
+        (row,) = [row for row in runs[line["run"]].rows if row.strategy == line["strategy"]]
+        assert float(line["area"]) == row.area
+        assert int(line["rank"]) == row.rank
+        assert line["paper"] == ""
+
+
+def test_markdown(folder, written):
+    text = written["report.md"].read_text()
+    for one in tables.read(folder):
+        assert f"## {one.name}" in text
+        for row in one.rows:
+            assert re.search(rf"\| {row.rank} \| {row.strategy} \| {row.area:.4f} \|", text)
+    # A table's lines have as many cells as its head.
+    for table in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
+        assert len({line.count("|") for line in table.splitlines()}) == 1
+    # The paper has nothing on digits, so that these columns would be empty.
+    assert "| difference |" not in text
+    assert "## Mean ranks" in text
+
+
+def test_page(written):
+    text = written["report.html"].read_text()
+    page = Page(text)
+    assert page.open == []
+    # Nothing is fetched from anywhere.
+    for tag, attributes in page.tags:
+        assert tag not in ("link", "iframe")
+        for name in ("src", "href"):
+            if name in attributes and tag != "use":
+                assert attributes[name].startswith(("data:image/png", "#")), attributes[name][:60]
+    assert "prefers-color-scheme: dark" in text
+    pictures = [a for tag, a in page.tags if tag == "img"]
+    # Best and worst case, two strategies, a query and two rounds of four questions each.
+    assert len(pictures) == 2 * 2 * (1 + 2 * 4) * 2
+    assert {a["class"] for a in pictures} <= {"yes", "no", "skip"}
+    assert "Best case of ital" in text
+    assert "against random" in text  # entropy asks the same as ital
+    assert "Best case of" in text
+
+
+def test_curves(written):
+    with Image.open(written["curves-digits.png"]) as picture:
+        assert picture.size[0] > 800
+    assert ET.parse(written["curves-digits.svg"]).getroot().tag.endswith("svg")
+
+
+def test_colours_differ(folder):
+    one = tables.read(folder)[0]
+    colours = {plots.colour(one, label) for label in one.settings.strategies}
+    assert len(colours) == 3
+
+
+def test_names_are_text_and_nothing_else(tmp_path):
+    """A strategy's name with parameters, and a folder's name, may hold what HTML would read."""
+    settings = Settings("digits", ("border_div:weight=0.5", "random"), queries=1, rounds=1)
+    run(settings, tmp_path / "a<b>&c", 1)
+    report.write(tmp_path)
+    text = (tmp_path / "report.html").read_text()
+    assert "a<b>" not in text
+    assert "a&lt;b&gt;" in text
+
+
+def test_data_that_are_no_longer_here(folder, tmp_path, monkeypatch):
+    (one, _) = tables.read(folder)
+    monkeypatch.setenv("ITAL_DATA", str(tmp_path))
+    assert cases(replace(one, settings=replace(one.settings, data="usps"))) == []
+    only = {label: one.results[label] for label in ("ital", "entropy")}
+    rows = [row for row in one.rows if row.strategy in only]
+    assert cases(replace(one, results=only, rows=rows)) == []
