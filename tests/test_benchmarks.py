@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -32,15 +31,6 @@ def test_select(tmp_path):
         assert report["400x512"][f"round_{number}"]["ratio"] > 0
     assert report["400x512"]["labels"] == 41
     assert len(report["400x512"]["evaluated_candidates"]) == 10
-
-
-def test_butterflies(data_folder, tmp_path):
-    out = tmp_path / "butterflies.json"
-    printed = run("butterflies.py", "--queries", "1", "--out", str(out))
-    assert "largest difference of ital and entropy" in printed
-    curve = json.loads(out.read_text())["ital"]["curve"]
-    assert len(curve) == 11
-    assert 0 < np.min(curve) <= np.max(curve) <= 1
 
 
 def test_strategies(data_folder, tmp_path):

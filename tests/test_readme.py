@@ -33,6 +33,12 @@ def test_the_examples_on_strategies(capsys, monkeypatch):
     assert float(capsys.readouterr().out) > 0.95
 
 
+def test_the_example_on_evaluation(capsys):
+    (example,) = examples("docs/evaluation.md")
+    run(example)
+    assert 0.3 < float(capsys.readouterr().out) < 1
+
+
 def test_every_link_to_a_file_leads_somewhere():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):

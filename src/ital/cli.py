@@ -250,6 +250,6 @@ def _errors_as_messages() -> Iterator[None]:
     """What is wrong with an argument or with data is said in a line, with the exit code 2."""
     try:
         yield
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, RuntimeError) as error:
         Console(stderr=True).print(f"[red]Error:[/] {error}", soft_wrap=True, highlight=False)
         raise typer.Exit(2) from error

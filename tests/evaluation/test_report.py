@@ -83,7 +83,7 @@ def test_markdown(folder, written):
         assert len({line.count("|") for line in table.splitlines()}) == 1
     # The paper has nothing on digits, so that these columns would be empty.
     assert "| difference |" not in text
-    assert "## Mean ranks" in text
+    assert "## All together" in text
 
 
 def test_page(written):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -82,6 +83,26 @@ def test_killed_at_any_moment_and_resumed(undisturbed, tmp_path):
         else:
             pytest.fail("workers go on without the process that started them")
     assert lines <= count(folder) <= 40
+    subprocess.run([*COMMAND, str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
+    assert files(folder) == files(undisturbed)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in Linux's /proc")
+def test_a_worker_is_killed(undisturbed, tmp_path):
+    folder = tmp_path / "digits"
+    process = subprocess.Popen(
+        [*COMMAND, str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    while process.poll() is None and count(folder) < 7:
+        time.sleep(0.002)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
+    workers = [int(pid) for pid, command in commands.items() if b"spawn_main" in command]
+    os.kill(workers[0], signal.SIGKILL)
+    _, message = process.communicate()
+    assert process.returncode == 2
+    assert "a worker process was killed; what is finished is kept" in message
+    assert 7 <= count(folder) < 40
     subprocess.run([*COMMAND, str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
     assert files(folder) == files(undisturbed)
 

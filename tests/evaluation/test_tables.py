@@ -96,12 +96,19 @@ def test_unfinished_runs_are_read_and_say_so(tmp_path):
     assert [row.strategy for row in run.rows] == ["ital", "random"]
 
 
-def test_mean_ranks(tmp_path):
+def test_standings(tmp_path):
     write(tmp_path / "butterflies", levels=(0.9, 0.6, 0.3))
     write(tmp_path / "usps", "usps", levels=(0.5, 0.8, 0.2))
     runs = tables.read(tmp_path)
     assert [run.name for run in runs] == ["butterflies", "usps"]
-    assert tables.mean_ranks(runs) == {"border": 1.5, "ital": 1.5, "random": 3.0}
+    found = tables.standings(runs)
+    assert [one.strategy for one in found] == ["border", "ital", "random"]
+    assert [one.mean_rank for one in found] == [1.5, 1.5, 3.0]
+    assert found[0].ranks == {"butterflies": 2, "usps": 1}
+    for one in found:
+        for run in runs:
+            (row,) = [row for row in run.rows if row.strategy == one.strategy]
+            assert one.areas[run.name] == row.area
 
 
 def test_refuses(tmp_path):

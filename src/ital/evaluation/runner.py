@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 
@@ -61,6 +68,11 @@ def run(
                     journal.add(unit, *future.result())
                     done[unit.strategy] += 1
                     progress(unit.strategy, done[unit.strategy], total[unit.strategy])
+        except BrokenExecutor as error:
+            raise RuntimeError(
+                f"a worker process was killed; what is finished is kept in {out}, and the same "
+                "command goes on with it"
+            ) from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -71,6 +83,8 @@ def run(
 def _start(settings: Settings) -> None:
     """Make a worker ready: one thread of its own, and an end with the process that started it."""
     global _player
+    # Ctrl-C is for the process that started this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     threadpool_limits(1)
     _player = Player.of(settings)

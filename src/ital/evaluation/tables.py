@@ -147,20 +147,34 @@ def _p_value(
     return float(stats.ttest_1samp(differences, 0.0).pvalue)
 
 
-def mean_ranks(runs: list[Run]) -> dict[str, float]:
-    """The mean rank of every strategy that is in all runs, best first."""
-    common = set.intersection(*({row.strategy for row in run.rows} for run in runs))
-    ranks = {
-        label: float(
-            np.mean(
-                [
-                    1 + sum(row.area > own.area for row in run.rows if row.strategy in common)
-                    for run in runs
-                    for own in run.rows
-                    if own.strategy == label
-                ]
-            )
+@dataclass(frozen=True)
+class Standing:
+    """A strategy over several runs, as in Table 1."""
+
+    strategy: str
+    areas: dict[str, float]
+    """By the names of the runs."""
+    ranks: dict[str, int]
+    """Among the strategies that are in all runs."""
+
+    @property
+    def mean_rank(self) -> float:
+        return float(np.mean(list(self.ranks.values())))
+
+
+def standings(runs: list[Run]) -> list[Standing]:
+    """The strategies that are in all runs, by their mean ranks."""
+    areas = {run.name: {row.strategy: row.area for row in run.rows} for run in runs}
+    common = set.intersection(*(set(one) for one in areas.values()))
+    found = [
+        Standing(
+            label,
+            {name: one[label] for name, one in areas.items()},
+            {
+                name: 1 + sum(one[other] > one[label] for other in common)
+                for name, one in areas.items()
+            },
         )
         for label in common
-    }
-    return dict(sorted(ranks.items(), key=lambda item: (item[1], item[0])))
+    ]
+    return sorted(found, key=lambda one: (one.mean_rank, one.strategy))

@@ -42,7 +42,7 @@ def write(folder: Path) -> list[Path]:
         "runs": runs,
         "columns": columns,
         "text": text,
-        "mean_ranks": tables.mean_ranks(runs) if len(runs) > 1 else {},
+        "standings": tables.standings(runs) if len(runs) > 1 else [],
     }
     markdown.write_text(environment.get_template("report.md.jinja").render(known))
     page.write_text(
