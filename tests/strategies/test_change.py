@@ -7,6 +7,9 @@ from hypothesis import given
 from literal import chosen, fitted, is_best, relevant, same, single, small_problems
 
 from generators import Problem
+from ital.model import Kernel, RelevanceModel
+from ital.pool import Pool
+from ital.strategies import change
 
 
 def emoc(problem, process, i):
@@ -33,6 +36,16 @@ def test_literal(problem):
         same(row, expected)
         is_best(image, expected)
         left.remove(image)
+
+
+def test_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    model = RelevanceModel(Pool(rng.standard_normal((50, 3))), Kernel(1.0))
+    model.update({0: 1, 1: -1, 7: 1})
+    expected = np.abs(model.covariances(np.arange(50), keep=False)).mean(axis=1)
+    for block in (1, 7, 50, 64):
+        monkeypatch.setattr(change, "_BLOCK", block)
+        np.testing.assert_allclose(change._spread(model), expected, atol=1e-14)
 
 
 def test_it_is_the_change_of_the_output():

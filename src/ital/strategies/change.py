@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from threading import Lock
 
 import numpy as np
 
@@ -13,8 +15,8 @@ from ital.model import RelevanceModel
 from ital.strategies.base import Scored
 from ital.strategies.registry import register
 
-_BLOCK_ELEMENTS = 1 << 20
-"""Covariances in memory at a time, for each thread."""
+_BLOCK = 1 << 10
+"""Images whose covariances with as many others are in memory at a time, for each thread."""
 
 
 @register
@@ -33,11 +35,27 @@ class EMOC(Scored):
     def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
         mean, relevant = model.mean[images], model.probabilities(images)
         surprise = relevant * np.abs(1 - mean) + (1 - relevant) * np.abs(-1 - mean)
-        spread = np.empty(len(images))
-
-        def fill(lo: int, hi: int) -> None:
-            covariances = model.covariances(images[lo:hi], keep=False)
-            spread[lo:hi] = np.abs(covariances, out=covariances).mean(axis=1)
-
-        for_blocks(fill, len(images), max(1, _BLOCK_ELEMENTS // len(model.pool)))
+        spread = _spread(model)[images]
         return surprise / (model.variance[images] + model.kernel.noise) * spread
+
+
+def _spread(model: RelevanceModel) -> FloatArray:
+    """The mean over the pool of |cov(i, x)|, for all images i.
+
+    Block by block; each pair of blocks once, for covariances are the same both ways.
+    """
+    n = len(model.pool)
+    blocks = [np.arange(lo, min(n, lo + _BLOCK)) for lo in range(0, n, _BLOCK)]
+    pairs = list(combinations_with_replacement(range(len(blocks)), 2))
+    sums, lock = np.zeros(n), Lock()
+
+    def add(first: int, last: int) -> None:
+        for i, j in pairs[first:last]:
+            sizes = np.abs(model.covariances(blocks[i], blocks[j], keep=False))
+            with lock:
+                sums[blocks[i]] += sizes.sum(axis=1)
+                if i != j:
+                    sums[blocks[j]] += sizes.sum(axis=0)
+
+    for_blocks(add, len(pairs), 1)
+    return sums / n
