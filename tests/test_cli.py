@@ -43,7 +43,7 @@ class TestBench:
         """The first contact with the evaluation, on the data that everyone has."""
         options = (
             "--strategies",
-            "border,random",
+            "border, random,",
             "--queries",
             1,
             "--rounds",
@@ -79,9 +79,11 @@ class TestBench:
         ("arguments", "message"),
         [
             (["--data", "birds"], "data must be one of digits"),
+            (["--data", "my[red]birds[/x]"], "got 'my[red]birds[/x]'"),
+            (["--strategies", "ital:posterior=exact,random"], "have semicolons between them"),
             (["--strategies", "best"], "strategy must be one of adaptal"),
             (["--user", "me"], "user must be one of perfect"),
-            (["--config", "nothing.json"], "config must be a file that 'ital tune' wrote"),
+            (["--config", "nothing.json"], "kernel must be a file that 'ital tune' wrote"),
             (["--data", "butterflies"], "ITAL_DATA"),
         ],
     )

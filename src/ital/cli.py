@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -107,11 +108,11 @@ def bench_run(
     from ital.evaluation.experiment import Settings
 
     mark = ";" if ";" in strategies or ":" in strategies else ","
-    labels = known.names() if strategies == "all" else strategies.split(mark)
+    labels = [label.strip() for label in strategies.split(mark) if label.strip()]
     with _errors_as_messages():
         settings = Settings(
             data=data,
-            strategies=tuple(label.strip() for label in labels),
+            strategies=tuple(known.names() if labels == ["all"] else labels),
             queries=queries,
             rounds=rounds,
             batch=batch,
@@ -121,8 +122,7 @@ def bench_run(
             seed=seed,
             **_kernel(config),
         )
-        name = Path(data).stem + ("" if user == "perfect" else f"-{user}")
-        _run(settings, out / (name if pca is None else f"{name}-{pca}"), processes)
+        _run(settings, out / settings.folder, processes)
 
 
 @bench.command("report")
@@ -135,7 +135,7 @@ def bench_report(
     console = Console()
     with _errors_as_messages():
         for run in tables.read(runs):
-            table = Table(title=run.name)
+            table = Table(title=escape(run.name))
             columns = {
                 column: title
                 for column, title in report.columns(run).items()
@@ -144,10 +144,9 @@ def bench_report(
             for column, title in columns.items():
                 table.add_column(title, justify="left" if column == "strategy" else "right")
             for row in run.rows:
-                table.add_row(*(report.text(row, column) for column in columns))
+                table.add_row(*(escape(report.text(row, column)) for column in columns))
             console.print(table)
-        for path in report.write(runs):
-            console.print(f"wrote {path}", soft_wrap=True, highlight=False)
+        _print_paths(report.write(runs))
 
 
 @bench.command("paper")
@@ -174,8 +173,7 @@ def bench_paper(
             console.rule(experiment.name)
             kernel = paper.kernel(experiment.settings, out)
             _run(replace(experiment.settings, **kernel), out / experiment.name, processes)
-        for path in report.write(out):
-            console.print(f"wrote {path}", soft_wrap=True, highlight=False)
+        _print_paths(report.write(out))
 
 
 @app.command()
@@ -199,7 +197,7 @@ def tune(
     from ital.evaluation.datasets import load
 
     console = Console()
-    table = Table(title=f"Tried on {data}")
+    table = Table(title=escape(f"Tried on {data}"))
     for column in ("length scale", "variance", "noise", "mean average precision"):
         table.add_column(column, justify="right")
 
@@ -222,7 +220,12 @@ def tune(
         console.print(
             f"{name}: length scale {scale}, variance {variance}, noise {noise}: {precision}"
         )
-    console.print(f"wrote {out}", soft_wrap=True, highlight=False)
+    _print_paths([out])
+
+
+def _print_paths(paths: list[Path]) -> None:
+    for path in paths:
+        Console().print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
 
 
 def _run(settings: Any, folder: Path, processes: int | None) -> None:
@@ -231,7 +234,9 @@ def _run(settings: Any, folder: Path, processes: int | None) -> None:
 
     columns = (TextColumn("{task.description:>20}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn()) as progress:
-        bars = {label: progress.add_task(label, total=None) for label in settings.strategies}
+        bars = {
+            label: progress.add_task(escape(label), total=None) for label in settings.strategies
+        }
 
         def update(label: str, done: int, total: int) -> None:
             progress.update(bars[label], completed=done, total=total)
@@ -251,5 +256,6 @@ def _errors_as_messages() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OSError, RuntimeError) as error:
-        Console(stderr=True).print(f"[red]Error:[/] {error}", soft_wrap=True, highlight=False)
+        message = f"[red]Error:[/] {escape(str(error))}"
+        Console(stderr=True).print(message, soft_wrap=True, highlight=False)
         raise typer.Exit(2) from error

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ital import checks, strategies
+from ital import checks, durable, strategies
 from ital.history import Event
 from ital.pool import Pool
 from ital.strategies import Strategy
@@ -48,17 +46,7 @@ def write(
             for event in events
         ],
     }
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            json.dump(content, file, default=dataclasses.asdict)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    durable.write_whole(Path(path), json.dumps(content, default=dataclasses.asdict))
 
 
 def read(path: str | PathLike[str], pool: Pool) -> SavedSearch:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from ital import USERS, Search, UserModel, strategies
-from ital.evaluation import average_precision, evaluate
+from ital import USERS, Search, strategies
+from ital.evaluation import average_precision
 from ital.evaluation.datasets import load
 from ital.evaluation.datasets.base import Dataset, Task
 from ital.evaluation.experiment import Player, Settings, Unit, queries, strategy, units
@@ -24,14 +26,16 @@ class TestStrategies:
         assert strategy("ital:posterior=exact,user=blend") == strategies.ITAL(
             USERS["blend"], "exact"
         )
-        assert strategy("adaptal:betas=[0.5]").betas == (0.5,)
+        assert strategy("adaptal:betas=[0.5,1],subsample=9") == strategies.AdaptAL(9, (0.5, 1.0))
 
     @pytest.mark.parametrize(
         ("label", "message"),
         [
             ("best", "strategy must be one of adaptal, .* got 'best'"),
-            ("border_div:weight", "must be NAME:PARAMETER=VALUE,..., got 'border_div:weight'"),
+            ("border_div:weight", "got 'border_div:weight'; where there are parameters"),
             ("border_div:weight=2", "weight must be a probability"),
+            ("ital:user=me", "user must be one of perfect, .* got 'me'"),
+            ("ital:posterior=exact,random", "strategies have semicolons between them"),
         ],
     )
     def test_refuses(self, label, message):
@@ -47,17 +51,26 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"queries": 0}, "queries must be at least 1, got 0"),
-            ({"rounds": 0}, "rounds must be at least 1, got 0"),
+            ({"queries": 0}, "queries must be a whole number of at least 1, got 0"),
+            ({"rounds": 0}, "rounds must be a whole number of at least 1, got 0"),
             ({"user": "me"}, "user must be one of perfect, aggressive, .* got 'me'"),
             ({"strategies": ()}, "strategies must be different ones"),
             ({"strategies": ("ital", "ital")}, "strategies must be different ones"),
-            ({"strategies": ("best",)}, "strategy must be one of"),
+            ({"seed": -1}, "seed must be a whole number of at least 0"),
+            ({"queries": 1.5}, "queries must be a whole number"),
+            ({"length_scale": -1.0}, "length_scale must be"),
         ],
     )
     def test_refuses(self, changes, message):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             small(**changes)
+
+
+def test_names_of_folders():
+    assert small().folder == "digits"
+    assert small(user="blend", pca=8).folder == "digits-blend-8"
+    assert small(data="some/where/mine.npz").folder == "mine"
+    assert small(data=".").folder == Path.cwd().stem
 
 
 class TestQueries:
@@ -185,30 +198,3 @@ class TestPlay:
             search = Search(task.train, "border", **kernel)
             search.query(relevant=[result.query])
             assert search.suggest(4).tolist() == result.questions[0]
-
-
-class TestEvaluate:
-    def test_anything_that_has_select(self):
-        class First:
-            def select(self, model, candidates, k, rng):
-                return candidates[:k]
-
-        results = evaluate(First(), "digits", queries=1, rounds=2)
-        assert len(results) == 10
-        for result in results:
-            known = {result.query}
-            for asked in result.questions:
-                expected = [i for i in range(20) if i not in known][:4]
-                assert asked == expected
-                known |= set(asked)
-
-    def test_one_of_ours_gives_what_its_name_gives(self):
-        results = evaluate(strategies.Border(), "digits", queries=1, rounds=2)
-        settings = small(strategies=("border",), queries=1, rounds=2)
-        player = Player.of(settings)
-        assert results == [player.play(unit)[0] for unit in units(player.dataset, settings)]
-
-    def test_users_are_told(self):
-        assert USERS["blend"] == UserModel(0.5, 0.25)
-        results = evaluate(strategies.Border(), "digits", queries=1, rounds=2, user="conservative")
-        assert 0 in np.concatenate([np.ravel(result.answers) for result in results])

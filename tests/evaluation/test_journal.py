@@ -15,11 +15,14 @@ def result(task: int, place: int) -> Result:
     return Result(task, place, "cat", 7, [0.1, 1 / 3], [0.2, 0.7], [[1, 2]], [[1, -1]])
 
 
+def begin(journal: Journal, settings: Settings = SETTINGS, total=4, features="abc") -> Journal:
+    with journal.begun(settings, total, features):
+        return journal
+
+
 @pytest.fixture
 def journal(tmp_path):
-    journal = Journal(tmp_path / "run")
-    journal.begin(SETTINGS)
-    return journal
+    return begin(Journal(tmp_path / "run"))
 
 
 class TestResults:
@@ -36,8 +39,7 @@ class TestResults:
         assert journal.seconds("border") == []
 
     def test_order_at_the_end(self, journal, tmp_path):
-        other = Journal(tmp_path / "other")
-        other.begin(SETTINGS)
+        other = begin(Journal(tmp_path / "other"))
         keys = [(0, 0), (0, 1), (1, 0), (2, 1)]
         for one, order in ((journal, keys), (other, keys[::-1])):
             for key in order:
@@ -54,31 +56,68 @@ class TestResults:
         path = journal.folder / "results" / "border.jsonl"
         path.write_bytes(path.read_bytes()[:-cut])
         assert journal.results("border") == [result(0, 0)]
-        journal.begin(SETTINGS)
+        begin(journal)
         journal.add(Unit("border", 0, 1), result(0, 1), [0.75])
         assert journal.results("border") == [result(0, 0), result(0, 1)]
         # The seconds of the query that was asked again count once.
         assert journal.seconds("border") == [0.5, 0.75]
 
+    def test_a_damaged_line_is_named(self, journal):
+        journal.add(Unit("border", 0, 0), result(0, 0), [0.5])
+        path = journal.folder / "results" / "border.jsonl"
+        path.write_bytes(path.read_bytes() + b"\0\0\n")
+        with pytest.raises(ValueError, match=r"border.jsonl must hold results, but line 2"):
+            journal.results("border")
+
+    def test_every_label_has_a_file_of_its_own(self, journal):
+        labels = ["é", "ü", "a:b=c", "a_b=c", "a/b", "a%2Fb", "../x"]
+        for place, label in enumerate(labels):
+            journal.add(Unit(label, 0, place), result(0, place), [0.5])
+        for place, label in enumerate(labels):
+            assert journal.results(label) == [result(0, place)]
+        assert len(list((journal.folder / "results").iterdir())) == len(labels)
+
 
 class TestSettings:
     def test_kept(self, journal):
-        assert Journal(journal.folder).settings() == SETTINGS
+        again = Journal(journal.folder)
+        assert again.settings() == SETTINGS
+        assert again.total() == 4
+        assert again.features() == "abc"
 
     def test_strategies_may_be_added(self, journal):
-        journal.begin(replace(SETTINGS, strategies=("random", "border")))
+        begin(journal, replace(SETTINGS, strategies=("random", "border")))
         assert journal.settings().strategies == ("border", "ital:posterior=exact", "random")
 
     def test_other_settings_are_refused_and_change_nothing(self, journal):
         before = (journal.folder / "settings.json").read_bytes()
         with pytest.raises(ValueError, match=r"has queries 2, not 3, user 'perfect', not 'blend'"):
-            journal.begin(replace(SETTINGS, queries=3, user="blend"))
+            begin(journal, replace(SETTINGS, queries=3, user="blend"))
         assert (journal.folder / "settings.json").read_bytes() == before
+
+    def test_other_data_are_refused(self, journal):
+        with pytest.raises(ValueError, match="has features 'abc', not 'xyz'"):
+            begin(journal, features="xyz")
+
+    def test_two_at_a_time_are_refused(self, journal):
+        with (
+            journal.begun(SETTINGS, 4, "abc"),
+            pytest.raises(ValueError, match="another process is writing to"),
+        ):
+            begin(Journal(journal.folder))
+        begin(Journal(journal.folder))
+
+    def test_killed_at_the_very_beginning(self, tmp_path):
+        """Before there were settings, there was a file to become them, and the lock."""
+        (tmp_path / ".settings.json.0123456789abcdef").write_text('{"da')
+        (tmp_path / ".lock").write_text("")
+        begin(Journal(tmp_path))
+        assert Journal(tmp_path).settings() == SETTINGS
 
     def test_folders_of_others_are_refused(self, tmp_path):
         (tmp_path / "letter.txt").write_text("hello")
-        with pytest.raises(ValueError, match="out must be a new folder or that of a run"):
-            Journal(tmp_path).begin(SETTINGS)
+        with pytest.raises(ValueError, match=r"new folder or that of a run, .* holds \['letter"):
+            begin(Journal(tmp_path))
         assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
     def test_no_run(self, tmp_path):

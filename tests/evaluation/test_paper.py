@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ital.evaluation import paper, tune
+from ital.evaluation.datasets import DataError
 from ital.evaluation.experiment import Settings
 from ital.evaluation.published import TABLE_1
 
@@ -45,6 +46,12 @@ def test_quick(folder):
     quick = list(paper.experiments(quick=True))
     assert {one.name for one in quick} == {one.name for one in paper.experiments()}
     assert all(one.settings.queries <= 2 for one in quick)
+
+
+def test_broken_data_are_not_passed_over(folder):
+    (folder / "butterflies.npz").write_bytes(b"nothing")
+    with pytest.raises(DataError, match=r"butterflies.npz must be a NumPy archive"):
+        list(paper.experiments())
 
 
 def test_nothing_here(tmp_path, monkeypatch):

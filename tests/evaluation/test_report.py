@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
+from ital import strategies
 from ital.evaluation import plots, report, tables
 from ital.evaluation.experiment import Settings
 from ital.evaluation.report.cases import cases
@@ -83,7 +84,8 @@ def test_markdown(folder, written):
         assert len({line.count("|") for line in table.splitlines()}) == 1
     # The paper has nothing on digits, so that these columns would be empty.
     assert "| difference |" not in text
-    assert "## All together" in text
+    # One of the two runs is about a user who errs.
+    assert "## All together" not in text
 
 
 def test_page(written):
@@ -103,7 +105,6 @@ def test_page(written):
     assert {a["class"] for a in pictures} <= {"yes", "no", "skip"}
     assert "Best case of ital" in text
     assert "against random" in text  # entropy asks the same as ital
-    assert "Best case of" in text
 
 
 def test_curves(written):
@@ -114,8 +115,25 @@ def test_curves(written):
 
 def test_colours_differ(folder):
     one = tables.read(folder)[0]
-    colours = {plots.colour(one, label) for label in one.settings.strategies}
+    colours = {plots.colour(label) for label in one.settings.strategies}
     assert len(colours) == 3
+    assert len({plots.colour(name) for name in strategies.names()}) == 15
+    assert plots.colour("mine").startswith("#")
+
+
+def test_colours_can_be_seen():
+    """A contrast of 2.5 to 1 at least with the light page and with the dark one."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        red, green, blue = (p / 12.92 if p <= 0.04 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    for name in strategies.names():
+        own = luminance(plots.colour(name))
+        for page in ("#ffffff", "#16181c"):
+            light, dark = sorted((own, luminance(page)), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) > 2.5, (name, page)
 
 
 def test_names_are_text_and_nothing_else(tmp_path):

@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ital.evaluation.experiment import Settings
+from ital import USERS, UserModel, strategies
+from ital.evaluation import evaluate, tables
+from ital.evaluation.experiment import Player, Settings, units
 from ital.evaluation.journal import Journal
 from ital.evaluation.runner import run
 
@@ -55,6 +57,21 @@ def test_results_are_all_there(undisturbed):
 def test_two_processes_give_what_one_gives(undisturbed, tmp_path):
     run(SETTINGS, tmp_path / "digits", 2)
     assert files(tmp_path / "digits") == files(undisturbed)
+
+
+def test_processes_make_no_difference_to_ital_and_users_who_err(tmp_path):
+    settings = Settings(
+        "digits", ("ital:posterior=exact", "mcmi:subsample=50"), queries=1, rounds=2, user="blend"
+    )
+    for processes in (1, 2):
+        run(settings, tmp_path / str(processes), processes)
+    assert files(tmp_path / "1") == files(tmp_path / "2")
+
+
+def test_mistakes_are_found_before_anything_is_written(tmp_path):
+    with pytest.raises(ValueError, match="strategy must be one of"):
+        run(Settings("digits", ("best",)), tmp_path / "run", 1)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_finished_run_has_nothing_to_do(undisturbed, tmp_path):
@@ -101,7 +118,7 @@ def test_a_worker_is_killed(undisturbed, tmp_path):
     os.kill(workers[0], signal.SIGKILL)
     _, message = process.communicate()
     assert process.returncode == 2
-    assert "a worker process was killed; what is finished is kept" in message
+    assert "a worker process ended too soon; what is finished is kept" in message
     assert 7 <= count(folder) < 40
     subprocess.run([*COMMAND, str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
     assert files(folder) == files(undisturbed)
@@ -122,14 +139,65 @@ def test_what_fails_in_a_worker_ends_the_run(tmp_path):
     rng = np.random.default_rng(0)
     classes = np.arange(12) % 2
     path = tmp_path / "mine.npz"
-    np.savez(
-        path,
-        X_train=rng.random((12, 2)),
-        y_train=classes,
-        X_test=rng.random((12, 2)),
-        y_test=classes,
-    )
-    settings = Settings(str(path), ("border",), queries=1, rounds=1, length_scale=1e200)
-    with pytest.raises(ValueError, match="length_scale must be"):
+    train, test = rng.random((2, 12, 2))
+    test[0] = 1e200
+    np.savez(path, X_train=train, y_train=classes, X_test=test, y_test=classes)
+    settings = Settings(str(path), ("border",), queries=1, rounds=1)
+    with pytest.raises(ValueError, match="vectors must be finite"):
         run(settings, tmp_path / "run", 1)
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["settings.json"]
+    assert Journal(tmp_path / "run").results("border") == []
+
+
+class TestEvaluate:
+    def test_anything_that_has_select(self):
+        class First:
+            def select(self, model, candidates, k, rng):
+                return candidates[:k]
+
+        results = evaluate(First(), "digits", queries=1, rounds=2)
+        assert len(results) == 10
+        for result in results:
+            known = {result.query}
+            for asked in result.questions:
+                expected = [i for i in range(20) if i not in known][:4]
+                assert asked == expected
+                known |= set(asked)
+
+    def test_a_list_will_do(self):
+        class First:
+            def select(self, model, candidates, k, rng):
+                return candidates[:k].tolist()
+
+        assert evaluate(First(), "digits", queries=1, rounds=1)[0].questions[0] == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize("batch", [[5, 5, 6, 7], [5, 6, 7], [5, 6, 7, 9999], [], "four", 5])
+    def test_what_is_no_batch(self, batch):
+        class Wrong:
+            def select(self, model, candidates, k, rng):
+                return batch
+
+        with pytest.raises(ValueError, match="select must return 4 different ones of the cand"):
+            evaluate(Wrong(), "digits", queries=1, rounds=1)
+
+    def test_into_the_table(self, tmp_path):
+        run(SETTINGS, tmp_path / "digits", 1)
+        results = evaluate(strategies.Border(), "digits", "mine", tmp_path, queries=2, rounds=3)
+        (found,) = tables.read(tmp_path)
+        rows = {row.strategy: row for row in found.rows}
+        assert rows.keys() == {"border", "random", "mine"}
+        assert rows["mine"].area == rows["border"].area
+        assert rows["mine"].rank == rows["border"].rank
+        assert not found.missing
+        # It is not played again.
+        assert evaluate(None, "digits", "mine", tmp_path, queries=2, rounds=3) == results
+
+    def test_one_of_ours_gives_what_its_name_gives(self):
+        results = evaluate(strategies.Border(), "digits", queries=1, rounds=2)
+        settings = Settings("digits", ("border",), queries=1, rounds=2)
+        player = Player.of(settings)
+        assert results == [player.play(unit)[0] for unit in units(player.dataset, settings)]
+
+    def test_users_are_told(self):
+        assert USERS["blend"] == UserModel(0.5, 0.25)
+        results = evaluate(strategies.Border(), "digits", queries=1, rounds=2, user="conservative")
+        assert 0 in np.concatenate([np.ravel(result.answers) for result in results])

@@ -66,6 +66,24 @@ def test_precision_is_that_of_processes_fitted_to_each_fold(kernel):
     assert found == pytest.approx(np.mean(expected), abs=1e-9)
 
 
+def test_unnameable_images_are_not_learnt_from():
+    data = dataset(30)
+    truth = relevance(data)
+    truth[0, :10] = 0
+    folds = tune.folds(data.tasks[0], truth, 3, None, 0)
+    kernel = Kernel(1.0, noise=1e-2)
+    expected = []
+    for fold in folds:
+        for row in truth:
+            labels = {int(i): float(row[i]) for i in fold.known if row[i] != 0}
+            process = oracle.Model(data.tasks[0].train, labels, 1.0, 1.0, 1e-2)
+            named = [int(i) for i in fold.ranked if row[i] != 0]
+            if (row[named] == 1).any():
+                expected.append(average_precision(row[named] == 1, process.predict(named)[0]))
+    found = tune.precision(Pool(data.tasks[0].train), truth, folds, kernel)
+    assert found == pytest.approx(np.mean(expected), abs=1e-9)
+
+
 @pytest.mark.parametrize("shots", [None, 3])
 def test_no_neighbour_is_better(shots):
     data, tried = dataset(), []
@@ -102,7 +120,7 @@ class TestConfig:
     @pytest.mark.parametrize("content", ["", "[]", "{}", json.dumps({"length_scale": -1})])
     def test_broken(self, tmp_path, content):
         (tmp_path / "kernel.json").write_text(content)
-        with pytest.raises(ValueError, match="config must be a file that 'ital tune' wrote, but"):
+        with pytest.raises(ValueError, match="kernel must be a file that 'ital tune' wrote, but"):
             tune.read(tmp_path / "kernel.json")
 
     def test_not_there(self, tmp_path):

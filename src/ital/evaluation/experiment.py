@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ital import strategies
+from ital import checks, strategies
 from ital.checks import IntArray
 from ital.evaluation import metrics
-from ital.evaluation.datasets import Dataset, Task, load
+from ital.evaluation.datasets import NAMES, Dataset, Task, load
 from ital.evaluation.protocol import feedback_rounds
 from ital.model import RelevanceModel
 from ital.pool import Pool
@@ -46,14 +48,23 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("queries", "rounds", "batch"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+            checks.whole_number(getattr(self, name), name, least=1)
+        checks.whole_number(self.seed, "seed", least=0)
+        for name in ("length_scale", "variance", "noise"):
+            if getattr(self, name) is not None:
+                checks.positive(getattr(self, name), name)
         if self.user not in USERS:
             raise ValueError(f"user must be one of {', '.join(USERS)}, got {self.user!r}")
         if not self.strategies or len(set(self.strategies)) < len(self.strategies):
             raise ValueError(f"strategies must be different ones, got {self.strategies}")
-        for label in self.strategies:
-            strategy(label)
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder among those of other runs."""
+        parts = [Path(self.data).resolve().stem if self.data not in NAMES else self.data]
+        parts += [self.user] if self.user != "perfect" else []
+        parts += [str(self.pca)] if self.pca is not None else []
+        return "-".join(parts)
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "strategies": list(self.strategies)}
@@ -107,18 +118,33 @@ class Foreign(Strategy):
     def select(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
     ) -> IntArray:
-        return self.selector.select(model, candidates, k, rng)
+        batch = np.asarray(self.selector.select(model, candidates, k, rng))
+        wanted = min(k, len(candidates))
+        if (
+            batch.shape != (wanted,)
+            or len(np.unique(batch)) < wanted
+            or not np.isin(batch, candidates).all()
+        ):
+            raise ValueError(
+                f"select must return {wanted} different ones of the candidates, got {batch!r}"
+            )
+        return batch.astype(np.int64)
 
 
 def strategy(label: str) -> Strategy:
     """A strategy from its name and parameters: ``name:parameter=value,parameter=value``."""
     name, _, listed = label.partition(":")
     parameters: dict[str, Any] = {}
-    for part in filter(None, listed.split(",")):
+    for part in filter(None, re.split(r",(?![^\[]*\])", listed)):
         key, equals, value = part.partition("=")
         if not equals:
-            raise ValueError(f"strategy must be NAME:PARAMETER=VALUE,..., got {label!r}")
-        parameters[key] = USERS[value] if key == "user" and value in USERS else _value(value)
+            raise ValueError(
+                f"strategy must be NAME or NAME:PARAMETER=VALUE,PARAMETER=VALUE, got {label!r}; "
+                "where there are parameters, strategies have semicolons between them"
+            )
+        if key == "user" and value not in USERS:
+            raise ValueError(f"user must be one of {', '.join(USERS)}, got {value!r}")
+        parameters[key] = USERS[value] if key == "user" else _value(value)
     return strategies.create((name, parameters))
 
 
@@ -209,6 +235,10 @@ class Player:
         )
         return result, [state.seconds for state in states[1:]]
 
+    def fingerprint(self) -> str:
+        """A hash of the features, to know the data again."""
+        return self._features(self._task(0)).fingerprint
+
     @lru_cache(maxsize=1)  # noqa: B019 - a player lives as long as its process
     def _task(self, number: int) -> Task:
         return self.dataset.tasks[number]
@@ -224,14 +254,3 @@ class Player:
         wanted = {name: getattr(self.settings, name) for name in names}
         given = {name: value for name, value in wanted.items() if value is not None}
         return {"length_scale": self._median, **self.dataset.kernel, **given}
-
-
-def evaluate(selector: Selector, data: str = "digits", **settings: Any) -> list[Result]:
-    """Play all queries of a data set with anything that has ``select``, in this process.
-
-    ``settings`` are those of ``Settings``. The results are what ``ital bench report`` makes its
-    tables of; `areas` are ``[area_under_curve(one.precision) for one in results]``.
-    """
-    chosen = Settings(data, ("random",), **settings)
-    player = Player.of(chosen)
-    return [player.play(unit, selector)[0] for unit in units(player.dataset, chosen)]

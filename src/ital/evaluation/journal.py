@@ -10,12 +10,21 @@ from __future__ import annotations
 
 import json
 import os
-import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from urllib.parse import quote
 
+from filelock import FileLock, Timeout
+
+from ital.durable import write_whole
 from ital.evaluation.experiment import Result, Settings, Unit
+
+_SETTINGS, _LOCK = "settings.json", ".lock"
+_OURS = (f".{_SETTINGS}", _LOCK)
+"""How files of ours begin that may be in a folder without settings."""
 
 
 class Journal:
@@ -24,37 +33,70 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def begin(self, settings: Settings) -> None:
-        """Begin, or go on with a run of the same settings; strategies may be added to it."""
-        path = self.folder / "settings.json"
+    @contextmanager
+    def begun(self, settings: Settings, total: int, features: str) -> Iterator[Self]:
+        """Begin, or go on with a run of the same settings; strategies may be added to it.
+
+        ``total`` is the number of queries to each strategy, and ``features`` a hash of the data. No
+        other process can begin until this one ends, or dies.
+        """
+        path = self.folder / _SETTINGS
+        if not path.exists() and self.folder.exists():
+            # What a crash left of the very beginning is nothing.
+            others = [one.name for one in self.folder.iterdir() if not one.name.startswith(_OURS)]
+            if others:
+                raise ValueError(
+                    f"out must be a new folder or that of a run, but {self.folder} holds {others}"
+                )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock = FileLock(self.folder / _LOCK, timeout=0).acquire()
+        except Timeout:
+            raise ValueError(f"another process is writing to {self.folder}") from None
+        with lock:
+            self._begin(path, {**settings.to_json(), "total": total, "features": features})
+            yield self
+
+    def _begin(self, path: Path, now: dict[str, Any]) -> None:
         if path.exists():
-            before = self.settings().to_json()
-            now = settings.to_json()
-            different = [name for name in now if name != "strategies" and now[name] != before[name]]
+            settings, about = self._content()
+            before = {**settings.to_json(), **about}
+            different = [name for name in now if name != "strategies" and before[name] != now[name]]
             if different:
                 raise ValueError(
                     f"out must be a new folder, or one of a run with the same settings; "
                     f"{self.folder} has "
                     + ", ".join(f"{name} {before[name]!r}, not {now[name]!r}" for name in different)
                 )
-            merged = dict.fromkeys([*before["strategies"], *now["strategies"]])
-            settings = Settings.from_json({**now, "strategies": list(merged)})
-        elif self.folder.exists() and any(self.folder.iterdir()):
-            raise ValueError(f"out must be a new folder or that of a run, got {self.folder}")
-        self.folder.mkdir(parents=True, exist_ok=True)
+            now["strategies"] = list(dict.fromkeys([*before["strategies"], *now["strategies"]]))
         for file in self.folder.glob("*/*.jsonl"):
             # A line that was cut short must not become the beginning of the next one.
             os.truncate(file, file.read_bytes().rfind(b"\n") + 1)
-        _write(path, json.dumps(settings.to_json(), indent=1) + "\n")
+        write_whole(path, json.dumps(now, indent=1) + "\n")
 
     def settings(self) -> Settings:
-        path = self.folder / "settings.json"
+        return self._content()[0]
+
+    def total(self) -> int | None:
+        """Queries to each strategy, when all are finished."""
+        total: int | None = self._content()[1]["total"]
+        return total
+
+    def features(self) -> str | None:
+        """The hash of the data."""
+        features: str | None = self._content()[1]["features"]
+        return features
+
+    def _content(self) -> tuple[Settings, dict[str, Any]]:
+        path = self.folder / _SETTINGS
         try:
-            return Settings.from_json(json.loads(path.read_text()))
+            content = json.loads(path.read_text())
+            about = {name: content.pop(name, None) for name in ("total", "features")}
+            return Settings.from_json(content), about
         except FileNotFoundError:
             message = f"{self.folder} must be the folder of a run, but has no {path.name}"
             raise ValueError(message) from None
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"{path} must hold the settings of a run, but: {error}") from error
 
     def add(self, unit: Unit, result: Result, seconds: list[float]) -> None:
@@ -79,11 +121,10 @@ class Journal:
     def finish(self, strategy: str) -> None:
         """Put the results of a strategy in order."""
         lines = [_line(asdict(result)) for result in self.results(strategy)]
-        _write(self._path(strategy, "results"), "".join(lines))
+        write_whole(self._path(strategy, "results"), "".join(lines))
 
     def _path(self, strategy: str, kind: str) -> Path:
-        safe = re.sub(r"[^a-z0-9_.=-]+", "_", strategy.lower())
-        return self.folder / kind / f"{safe}.jsonl"
+        return self.folder / kind / f"{quote(strategy, safe='=,')}.jsonl"
 
 
 def _line(content: dict[str, Any]) -> str:
@@ -101,15 +142,11 @@ def _append(path: Path, content: dict[str, Any]) -> None:
 def _lines(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
-    whole = path.read_bytes().rpartition(b"\n")[0]
-    return [json.loads(line) for line in whole.splitlines()]
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file as a whole."""
-    temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    lines = path.read_bytes().rpartition(b"\n")[0].splitlines()
+    found = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            found.append(json.loads(line))
+        except ValueError as error:
+            raise ValueError(f"{path} must hold results, but line {number}: {error}") from error
+    return found

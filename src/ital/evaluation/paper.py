@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ital.evaluation import tune
-from ital.evaluation.datasets import DataError, load
+from ital.evaluation.datasets import MissingDataError, load
 from ital.evaluation.experiment import Settings
 from ital.evaluation.published import TABLE_1, TABLE_2
 
@@ -63,7 +63,7 @@ def _dimension(data: str) -> int | None:
     """How many dimensions the images span at the most, if they are here."""
     try:
         return int(min(load(data).tasks[0].train.shape))
-    except DataError:
+    except MissingDataError:
         return None
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import io
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +12,32 @@ import numpy as np
 
 from ital.evaluation.tables import Run, interval
 
-_COLOURS = (
-    "#e07b00", "#4c78a8", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b",
-    "#ff9da6", "#7f7f7f", "#1f9ac0", "#8c6bb1", "#6b8e23", "#c71585", "#2f4f4f",
-)  # fmt: skip
+_COLOURS = {
+    "ital": "#e07b00",
+    "entropy": "#4c78a8",
+    "random": "#7f7f7f",
+    "topscoring": "#a0765b",
+    "var": "#8c6bb1",
+    "border": "#3f9b46",
+    "border_div": "#e45756",
+    "unc": "#8a9a2b",
+    "emoc": "#c2549d",
+    "sud": "#b08a00",
+    "tcal": "#1f9ac0",
+    "rbmal": "#3d8f86",
+    "usdm": "#d0708a",
+    "mcmi": "#6b7fd7",
+    "adaptal": "#b0603c",
+}
+"""The same in every picture, and to be seen on white as well as on black."""
 
 LIGHT, DARK = "#1c1c1c", "#e6e6e6"
 
 
-def colour(run: Run, strategy: str) -> str:
-    """The colour of a strategy: that of its place among the run's strategies, ital's always one."""
-    others = [label for label in run.settings.strategies if label != "ital"]
-    place = 0 if strategy == "ital" else 1 + others.index(strategy)
-    return _COLOURS[place % len(_COLOURS)]
+def colour(strategy: str) -> str:
+    """The colour of a strategy; of others than ours, one of these by its name."""
+    some = list(_COLOURS.values())
+    return _COLOURS.get(strategy, some[zlib.crc32(strategy.encode()) % len(some)])
 
 
 def learning_curves(run: Run, ink: str = LIGHT) -> Any:
@@ -35,8 +50,11 @@ def learning_curves(run: Run, ink: str = LIGHT) -> Any:
     for row in run.rows:
         curves = run.curves(row.strategy)
         mean, width, rounds = curves.mean(axis=0), interval(curves), np.arange(curves.shape[1])
-        shade, first = colour(run, row.strategy), row.strategy == "ital"
-        axes.fill_between(rounds, mean - width, mean + width, color=shade, alpha=0.12, linewidth=0)
+        shade, first = colour(row.strategy), row.strategy == "ital"
+        if width is not None:
+            axes.fill_between(
+                rounds, mean - width, mean + width, color=shade, alpha=0.12, linewidth=0
+            )
         axes.plot(
             rounds,
             mean,
@@ -78,4 +96,5 @@ def svg(run: Run, ink: str) -> str:
     buffer = io.StringIO()
     learning_curves(run, ink).savefig(buffer, format="svg")
     text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    label = html.escape(f"Learning curves on {run.name}")
+    return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

@@ -6,7 +6,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -16,10 +17,11 @@ from concurrent.futures import (
 )
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from ital.evaluation.experiment import Player, Result, Settings, Unit, units
+from ital.evaluation.experiment import Player, Result, Selector, Settings, Unit, strategy, units
 from ital.evaluation.journal import Journal
 
 _player: Player | None = None
@@ -39,23 +41,38 @@ def run(
 
     ``progress`` is told how many queries of a strategy are done.
     """
-    journal = Journal(out)
-    everything = units(Player.of(settings).dataset, settings)
-    journal.begin(settings)
-    total = {label: sum(u.strategy == label for u in everything) for label in settings.strategies}
-    there = {
-        Unit(label, result.task, result.place)
-        for label in settings.strategies
-        for result in journal.results(label)
-    }
-    done = {label: sum(unit.strategy == label for unit in there) for label in settings.strategies}
     for label in settings.strategies:
-        progress(label, done[label], total[label])
-    waiting = [unit for unit in everything if unit not in there]
-    workers = min(processes or cores(), max(1, len(waiting)))
-    with ProcessPoolExecutor(
-        workers, multiprocessing.get_context("spawn"), _start, (settings,)
-    ) as pool:
+        strategy(label)  # mistakes are to be found before anything is written
+    player = Player.of(settings)
+    everything = units(player.dataset, settings)
+    each = len(everything) // len(settings.strategies)
+    with Journal(out).begun(settings, each, player.fingerprint()) as journal:
+        there = {
+            Unit(label, result.task, result.place)
+            for label in settings.strategies
+            for result in journal.results(label)
+        }
+        done = Counter(unit.strategy for unit in there)
+        for label in settings.strategies:
+            progress(label, done[label], each)
+        waiting = [unit for unit in everything if unit not in there]
+        for unit, played in _played(waiting, settings, out, processes or cores()):
+            journal.add(unit, *played)
+            done[unit.strategy] += 1
+            progress(unit.strategy, done[unit.strategy], each)
+        for label in settings.strategies:
+            journal.finish(label)
+
+
+def _played(
+    waiting: list[Unit], settings: Settings, out: Path, processes: int
+) -> Iterator[tuple[Unit, tuple[Result, list[float]]]]:
+    """What came of queries, in the order in which they are finished."""
+    if not waiting:
+        return
+    workers = min(processes, len(waiting))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, _start, (settings,)) as pool:
         running: dict[Future[tuple[Result, list[float]]], Unit] = {}
         try:
             while waiting or running:
@@ -64,20 +81,44 @@ def run(
                     unit = waiting.pop(0)
                     running[pool.submit(_play, unit)] = unit
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    unit = running.pop(future)
-                    journal.add(unit, *future.result())
-                    done[unit.strategy] += 1
-                    progress(unit.strategy, done[unit.strategy], total[unit.strategy])
+                    yield running.pop(future), future.result()
         except BrokenExecutor as error:
             raise RuntimeError(
-                f"a worker process was killed; what is finished is kept in {out}, and the same "
+                f"a worker process ended too soon; what is finished is kept in {out}, and the same "
                 "command goes on with it"
             ) from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    for label in settings.strategies:
-        journal.finish(label)
+
+
+def evaluate(
+    selector: Selector,
+    data: str = "digits",
+    name: str = "mine",
+    out: Path | None = None,
+    **settings: Any,
+) -> list[Result]:
+    """Play all queries of a data set with anything that has ``select``, in this process.
+
+    ``settings`` are those of ``Settings``. With ``out``, a folder of runs, the results are written
+    there under the method's ``name``, beside those of `ital bench run` with the same settings, and
+    `ital bench report` has them in its tables.
+    """
+    chosen = Settings(data, (name,), **settings)
+    player = Player.of(chosen)
+    everything = units(player.dataset, chosen)
+    with threadpool_limits(1):
+        if out is None:
+            return [player.play(unit, selector)[0] for unit in everything]
+        folder = out / chosen.folder
+        with Journal(folder).begun(chosen, len(everything), player.fingerprint()) as journal:
+            there = {(one.task, one.place) for one in journal.results(name)}
+            for unit in everything:
+                if (unit.task, unit.place) not in there:
+                    journal.add(unit, *player.play(unit, selector))
+            journal.finish(name)
+            return journal.results(name)
 
 
 def _start(settings: Settings) -> None:

@@ -25,8 +25,8 @@ class Row:
     queries: int
     area: float
     """Mean area under the curves of average precision; the best possible is 1."""
-    interval: float
-    """Half the width of the 95 % confidence interval of that mean."""
+    interval: float | None
+    """Half the width of the 95 % confidence interval of that mean; a single query tells none."""
     ndcg: float
     """The same area for NDCG."""
     rank: int
@@ -51,18 +51,17 @@ class Run:
     name: str
     settings: Settings
     results: dict[str, list[Result]]
+    """Of the queries that all strategies have been asked: means over others would compare those."""
     rows: list[Row]
     """Best first."""
+    missing: dict[str, int]
+    """Queries that strategies have still to be asked."""
+    features: str | None
+    """The hash of the data."""
 
     def curves(self, strategy: str) -> FloatArray:
         """Average precisions, a row for each query and a column for each round."""
         return curves([result.precision for result in self.results[strategy]])
-
-    @property
-    def missing(self) -> dict[str, int]:
-        """Queries that strategies lack beside the one that has most."""
-        most = max(len(results) for results in self.results.values())
-        return {name: most - len(one) for name, one in self.results.items() if len(one) < most}
 
 
 def curves(precisions: list[list[float]]) -> FloatArray:
@@ -71,13 +70,12 @@ def curves(precisions: list[list[float]]) -> FloatArray:
     return np.array([one + one[-1:] * (rounds - len(one)) for one in precisions])
 
 
-def interval(values: FloatArray) -> FloatArray:
+def interval(values: FloatArray) -> FloatArray | None:
     """Half the width of the confidence interval of the mean of each column."""
     if len(values) < 2:
-        return np.zeros(values.shape[1:])
-    width: FloatArray = stats.sem(values, axis=0) * stats.t.ppf(
-        (1 + CONFIDENCE) / 2, len(values) - 1
-    )
+        return None
+    deviations = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)
+    width: FloatArray = stats.sem(values, axis=0) * deviations
     return width
 
 
@@ -91,7 +89,7 @@ def read(folder: Path) -> list[Run]:
     if not found:
         raise ValueError(f"runs must be a folder of runs, but {folder} has no settings.json")
     runs = [_run(path) for path in found]
-    some = [run for run in runs if run.results]
+    some = [run for run in runs if run.rows]
     if not some:
         raise ValueError(f"runs must be a folder with results, but {folder} has none yet")
     return some
@@ -100,50 +98,70 @@ def read(folder: Path) -> list[Run]:
 def _run(folder: Path) -> Run:
     journal = Journal(folder)
     settings = journal.settings()
-    results = {label: found for label in settings.strategies if (found := journal.results(label))}
-    name = folder.name
-    return Run(name, settings, results, _rows(settings, results, journal))
+    found = {
+        label: {(one.task, one.place): one for one in results}
+        for label in settings.strategies
+        if (results := journal.results(label))
+    }
+    common = sorted(set.intersection(*map(set, found.values()))) if found else []
+    counts = {label: len(found.get(label, {})) for label in settings.strategies}
+    total = journal.total() or max(counts.values())
+    chosen = {label: [one[key] for key in common] for label, one in found.items()}
+    return Run(
+        folder.resolve().name,
+        settings,
+        chosen,
+        _rows(settings, chosen, journal) if common else [],
+        {label: total - count for label, count in counts.items() if count < total},
+        journal.features(),
+    )
 
 
 def _rows(settings: Settings, results: dict[str, list[Result]], journal: Journal) -> list[Row]:
+    whole = {label: curves([one.precision for one in found]) for label, found in results.items()}
     areas = {
-        label: {(one.task, one.place): area_under_curve(one.precision) for one in found}
-        for label, found in results.items()
+        label: np.array([area_under_curve(curve) for curve in one]) for label, one in whole.items()
     }
-    order = sorted(areas, key=lambda label: -np.mean(list(areas[label].values())))
+    order = sorted(areas, key=lambda label: -float(areas[label].mean()))
     rows = []
-    for rank, label in enumerate(order, start=1):
-        values = np.array(list(areas[label].values()))
-        whole = curves([one.precision for one in results[label]])
-        seconds = journal.seconds(label)
-        perfect = settings.user == "perfect" and settings.pca is None
+    for label in order:
+        values, seconds = areas[label], journal.seconds(label)
+        width = interval(values[:, None])
+        gains = curves([one.ndcg for one in results[label]])
         rows.append(
             Row(
                 label,
                 len(values),
                 float(values.mean()),
-                float(interval(values[:, None])[0]),
-                float(np.mean([area_under_curve(one.ndcg) for one in results[label]])),
-                rank,
-                None if rank == 1 else _p_value(areas[order[0]], areas[label]),
-                published_area(whole.mean(axis=0)),
-                published.area(settings.data, label) if perfect else None,
+                None if width is None else float(width[0]),
+                float(np.mean([area_under_curve(curve) for curve in gains])),
+                1 + sum(float(other.mean()) > float(values.mean()) for other in areas.values()),
+                None if label == order[0] else _p_value(areas[order[0]] - values),
+                published_area(whole[label].mean(axis=0)),
+                published.area(settings.data, label) if _of_the_paper(settings) else None,
                 float(np.median(seconds)) if seconds else None,
             )
         )
     return rows
 
 
-def _p_value(
-    best: dict[tuple[int, int], float], other: dict[tuple[int, int], float]
-) -> float | None:
-    """Student's paired t-test over the queries that both were asked."""
-    both = sorted(best.keys() & other.keys())
-    differences = np.array([best[key] - other[key] for key in both])
-    if len(both) < 2:
+def _of_the_paper(settings: Settings) -> bool:
+    """Whether the settings are those of the paper's tables."""
+    kernel = {"variance": 1.0, "noise": 1e-6, **published.KERNELS.get(settings.data, {})}
+    given = {name: getattr(settings, name) for name in ("length_scale", "variance", "noise")}
+    return (
+        (settings.rounds, settings.batch, settings.user) == (10, 4, "perfect")
+        and (settings.pca is None or (settings.data, settings.pca) == ("mirflickr", 512))
+        and all(value in (None, kernel.get(name)) for name, value in given.items())
+    )
+
+
+def _p_value(differences: FloatArray) -> float | None:
+    """Student's paired t-test, from the differences of two strategies query by query."""
+    if len(differences) < 2:
         return None
-    if not differences.any():
-        return 1.0
+    if np.ptp(differences) == 0:
+        return float(differences[0] == 0)
     return float(stats.ttest_1samp(differences, 0.0).pvalue)
 
 
@@ -163,7 +181,13 @@ class Standing:
 
 
 def standings(runs: list[Run]) -> list[Standing]:
-    """The strategies that are in all runs, by their mean ranks."""
+    """The strategies that are in all runs, by their mean ranks, as in Table 1.
+
+    Runs with users who err, or over fewer dimensions, are other experiments on the same data.
+    """
+    runs = [run for run in runs if run.settings.user == "perfect" and run.settings.pca is None]
+    if len(runs) < 2:
+        return []
     areas = {run.name: {row.strategy: row.area for row in run.rows} for run in runs}
     common = set.intersection(*(set(one) for one in areas.values()))
     found = [

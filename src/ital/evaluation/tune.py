@@ -12,8 +12,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ital.checks import IntArray
+from ital.durable import write_whole
 from ital.evaluation.datasets import Dataset, Task
 from ital.evaluation.metrics import average_precision
+from ital.gaussian import FloatArray
 from ital.model import Kernel
 from ital.pool import Pool
 
@@ -69,17 +71,27 @@ def precision(pool: Pool, relevance: IntArray, folds: list[Fold], kernel: Kernel
         known = pool.vectors(fold.known)
         among = kernel(pool.distances_between(known, known))
         among[np.diag_indices(len(among))] += kernel.least_noise
-        # All classes at once: they differ in their labels alone. Unnameable images are neither.
-        weights = cho_solve(
-            cho_factor(among, lower=True, overwrite_a=True),
-            relevance[:, fold.known].T.astype(float),
-        )
-        scores = (pool.squared_distances(known, fold.ranked, kernel).T @ weights).T
-        for truth, ranked in zip(relevance[:, fold.ranked], scores, strict=True):
+        across = pool.squared_distances(known, fold.ranked, kernel)
+        for truth, scores in zip(
+            relevance[:, fold.ranked], _scores(among, across, relevance[:, fold.known]), strict=True
+        ):
             named = truth != 0
             if (truth == 1).any():
-                found.append(average_precision(truth[named] == 1, ranked[named]))
+                found.append(average_precision(truth[named] == 1, scores[named]))
     return float(np.mean(found))
+
+
+def _scores(among: FloatArray, across: FloatArray, labels: IntArray) -> FloatArray:
+    """Predictive means, a row for each class, from labels of 1, -1, or 0 for no label."""
+    scores = np.empty((len(labels), across.shape[1]))
+    # Classes that have the same images labelled, mostly all of them, have one factor.
+    named, group = np.unique(labels != 0, axis=0, return_inverse=True)
+    for number, mask in enumerate(named):
+        classes = np.flatnonzero(group.ravel() == number)
+        factor = cho_factor(among[np.ix_(mask, mask)], lower=True)
+        weights = cho_solve(factor, labels[np.ix_(classes, mask)].T.astype(float))
+        scores[classes] = weights.T @ across[mask]
+    return scores
 
 
 def median_kernel(dataset: Dataset) -> Kernel:
@@ -137,7 +149,7 @@ def _neighbours(kernel: Kernel, name: str) -> Iterator[Kernel]:
 def write(kernel: Kernel, path: Path) -> None:
     """Write a kernel for ``read``."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(asdict(kernel), indent=1) + "\n")
+    write_whole(path, json.dumps(asdict(kernel), indent=1) + "\n")
 
 
 def read(path: Path) -> dict[str, float]:
@@ -145,7 +157,7 @@ def read(path: Path) -> dict[str, float]:
     try:
         return asdict(Kernel(**json.loads(path.read_text())))
     except FileNotFoundError:
-        raise ValueError(f"config must be a file that 'ital tune' wrote, not {path}") from None
-    except (ValueError, TypeError) as error:
-        message = f"config must be a file that 'ital tune' wrote, but {path} is not: {error}"
+        raise ValueError(f"kernel must be a file that 'ital tune' wrote, not {path}") from None
+    except (ValueError, TypeError, OSError) as error:
+        message = f"kernel must be a file that 'ital tune' wrote, but {path} is not: {error}"
         raise ValueError(message) from error

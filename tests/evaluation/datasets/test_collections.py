@@ -95,7 +95,7 @@ class TestMirflickr:
         with pytest.raises(DataError, match=r"features.npy must be an array of feature vectors"):
             load("mirflickr")
         np.save(mirflickr / "features.npy", np.zeros(50))
-        with pytest.raises(DataError, match=r"got the shape \(50,\)"):
+        with pytest.raises(DataError, match=r"got an array of the shape \(50,\)"):
             load("mirflickr")
 
     def test_no_topic_with_relevant_images(self, mirflickr):
@@ -148,7 +148,8 @@ class TestImageNet:
         ("content", "message"),
         [
             (None, "must be an array of feature vectors, but"),
-            (np.zeros(4), r"two or more feature vectors, got the shape \(4,\)"),
+            (np.zeros(4), r"got an array of the shape \(4,\)"),
+            (np.full((8, 3), np.nan), "got NaN or infinite"),
             (np.zeros((8, 4)), r"as many features an image, got \[3, 4\]"),
         ],
     )

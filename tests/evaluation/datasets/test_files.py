@@ -103,14 +103,17 @@ class TestArchive:
         ("changes", "message"),
         [
             ({"y_test": None}, "lacks y_test; it has X_train, y_train, X_test"),
-            ({"X_train": np.zeros((30, 5, 2))}, "one feature vector and one class for each image"),
+            ({"X_train": np.zeros((30, 5, 2))}, "one feature vector for each image"),
             ({"y_train": np.zeros(29)}, "one feature vector and one class for each image"),
             ({"X_test": np.zeros((12, 4))}, "as many features for training as for test .* 5 and 4"),
-            ({"X_train": np.full((30, 5), np.nan)}, "finite numbers"),
-            ({"X_train": np.full((30, 5), "x")}, "finite numbers"),
-            ({"class_names": ["a", "b"]}, "3 classes, but 2 class_names"),
+            ({"X_train": np.full((30, 5), np.nan)}, "got NaN or infinite"),
+            ({"X_train": np.full((30, 5), "x")}, "finite real numbers, got <U1"),
+            ({"class_names": ["a", "b"]}, "3 classes, but class_names of shape"),
             ({"y_test": np.zeros(12, dtype=int)}, "images of every class, but has none of 1, 2"),
             ({"y_train": np.array([None] * 30)}, "must be a NumPy archive"),
+            ({"class_names": "abc"}, "3 classes, but class_names of shape"),
+            ({"X_train": np.zeros((30, 0))}, "one feature vector for each image"),
+            ({"y_train": np.zeros(30)}, "must have images of two or more classes"),
         ],
     )
     def test_refuses(self, tmp_path, changes, message):
@@ -128,6 +131,23 @@ class TestArchive:
     def test_refuses_what_is_not_there(self, tmp_path):
         with pytest.raises(DataError, match=r"looked for .*nothing\.npz"):
             load(str(tmp_path / "nothing.npz"))
+
+
+def test_a_class_of_one_image_cannot_be_split(tmp_path):
+    np.savez(tmp_path / "mine.npz", X=np.eye(9), y=np.arange(9) // 8)
+    with pytest.raises(DataError, match=r"mine.npz must have enough images of every class, but"):
+        load(str(tmp_path / "mine.npz"))
+
+
+def test_names_in_bytes(tmp_path):
+    np.savez(tmp_path / "mine.npz", class_names=np.array([b"a", b"b", b"c"]), **arrays())
+    assert [task.name for task in load(str(tmp_path / "mine.npz")).tasks] == ["a", "b", "c"]
+
+
+def test_small_whole_numbers_do_not_wrap_around():
+    train, test = scaled(np.array([[60], [200]], np.uint8), np.array([[50], [255]], np.uint8))
+    np.testing.assert_allclose(train, [[0], [1]])
+    np.testing.assert_allclose(test, [[-10 / 140], [195 / 140]])
 
 
 def digits_of(seed: int, count: int):
@@ -195,6 +215,24 @@ class TestUsps:
         with pytest.raises(DataError, match=r"zip.train must hold lines of a digit and 256 grey"):
             load("usps")
 
+    @pytest.mark.parametrize(("place", "value"), [(0, "1.7"), (5, "nan")])
+    def test_spoilt_text(self, folder, place, value):
+        self.write_text(folder / "zip.train", *digits_of(0, 30))
+        path = folder / "zip.train"
+        words = path.read_text().split(" ")
+        words[place] = value
+        path.write_text(" ".join(words))
+        with pytest.raises(DataError, match=r"zip.train must hold"):
+            load("usps")
+
+    def test_spoilt_package(self, folder):
+        self.write_text(folder / "zip.train.gz", *digits_of(0, 30), gzip.open)
+        content = bytearray((folder / "zip.train.gz").read_bytes())
+        content[200:260] = bytes(60)
+        (folder / "zip.train.gz").write_bytes(content)
+        with pytest.raises(DataError, match=r"zip.train.gz must hold lines"):
+            load("usps")
+
     def test_broken_package(self, folder):
         (folder / "zip.train.gz").write_bytes(b"not packed")
         with pytest.raises(DataError, match=r"zip.train.gz must hold lines"):
@@ -230,8 +268,9 @@ def test_an_archive_that_is_not_in_the_folder(monkeypatch, tmp_path):
 
 
 def test_data_that_nobody_knows():
-    with pytest.raises(DataError, match=r"data must be one of digits, butterflies, .* got 'birds'"):
-        load("birds")
+    for data in ("birds", ""):
+        with pytest.raises(DataError, match=f"data must be one of digits, .* got '{data}'"):
+            load(data)
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,22 @@ from functools import partial
 from pathlib import Path
 
 from ital.evaluation.datasets import files, prepare
-from ital.evaluation.datasets.base import ChangedTasks, DataError, Dataset, Task
+from ital.evaluation.datasets.base import ChangedTasks, DataError, Dataset, MissingDataError, Task
 from ital.evaluation.datasets.folder import pictures
 from ital.evaluation.datasets.imagenet import imagenet
 from ital.evaluation.datasets.mirflickr import mirflickr
+from ital.evaluation.published import KERNELS
 
-__all__ = ["NAMES", "DataError", "Dataset", "Task", "load"]
+__all__ = ["NAMES", "DataError", "Dataset", "MissingDataError", "Task", "load"]
 
 
-def _archive(name: str, **kernel: float) -> Callable[[Path], Dataset]:
+def _archive(name: str) -> Callable[[Path], Dataset]:
+    kernel = KERNELS.get(name, {})
     return lambda folder: files.archive(folder / f"{name}.npz", name, kernel=kernel)
 
 
 _IN_A_FOLDER: dict[str, Callable[[Path], Dataset]] = {
-    "butterflies": _archive("butterflies", length_scale=2.5),
+    "butterflies": _archive("butterflies"),
     "usps": files.usps,
     "scenes13": _archive("scenes13"),
     "corel1k": _archive("corel1k"),
@@ -52,13 +54,13 @@ def _raw(data: str) -> Dataset:
     if data in _IN_A_FOLDER:
         folder = os.environ.get("ITAL_DATA")
         if not folder:
-            raise DataError(
+            raise MissingDataError(
                 f"looked for {data} in the folder that the environment variable ITAL_DATA names, "
                 "but it is not set; set it to the folder that holds your benchmark data"
             )
         return _IN_A_FOLDER[data](Path(folder))
     path = Path(data)
-    if path.is_dir():
+    if data and path.is_dir():
         return pictures(path)
     if path.suffix == ".npz":
         return files.archive(path)

@@ -19,6 +19,22 @@ class DataError(ValueError):
     """Data that is missing or malformed: what was looked for, where, and how to get it."""
 
 
+class MissingDataError(DataError):
+    """Data that is not there."""
+
+
+def check_features(source: object, features: Any) -> None:
+    """Refuse what are no feature vectors."""
+    wanted = f"{source} must hold one feature vector for each image, finite real numbers"
+    if not isinstance(features, np.ndarray) or features.dtype.kind not in "fiu":
+        kind = getattr(features, "dtype", type(features).__name__)
+        raise DataError(f"{wanted}, got {kind}")
+    if features.ndim != 2 or 0 in features.shape:
+        raise DataError(f"{wanted}, got an array of the shape {features.shape}")
+    if not np.isfinite(features).all():
+        raise DataError(f"{wanted}, got NaN or infinite ones")
+
+
 @dataclass(frozen=True)
 class Task:
     """One class to be found: images to learn from, images to be ranked, and what is relevant.
@@ -57,6 +73,8 @@ def of_classes(
     """A data set in which every image has one class: a task for each class."""
     (train_features, train_classes), (test_features, test_classes) = train, test
     classes = np.unique(train_classes)
+    if len(classes) < 2:
+        raise DataError(f"{name} must have images of two or more classes, got {classes.tolist()}")
     missing = classes[~np.isin(classes, test_classes)]
     if missing.size:
         raise DataError(

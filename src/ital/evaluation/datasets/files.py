@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ital.evaluation.datasets.base import DataError, Dataset, Features, of_classes
+from ital.evaluation.datasets.base import (
+    DataError,
+    Dataset,
+    Features,
+    MissingDataError,
+    check_features,
+    of_classes,
+)
 from ital.evaluation.datasets.prepare import split
+from ital.evaluation.published import KERNELS
 
 _USPS_ADVICE = (
     "USPS is published as usps.h5 (HDF5, groups train and test) and as zip.train and zip.test "
@@ -23,7 +32,7 @@ def digits() -> Dataset:
     from sklearn.datasets import load_digits
 
     data = load_digits()
-    train, test = split(data.target, len(data.data), 0.25, seed=0)
+    train, test = split("digits", data.target, len(data.data), 0.25, seed=0)
     return of_classes(
         "digits",
         (data.data[train], data.target[train]),
@@ -36,15 +45,18 @@ def archive(path: Path, name: str | None = None, **known: Any) -> Dataset:
     """Arrays X_train, y_train, X_test, y_test, or X and y to be split; class_names if known."""
     wanted = "X_train, y_train, X_test and y_test (or X and y), and class_names where there are any"
     if not path.is_file():
-        raise DataError(f"looked for {path}, a NumPy archive of {wanted}, but there is none")
+        raise MissingDataError(
+            f"looked for {path}, a NumPy archive of {wanted}, but there is none; numpy.savez makes "
+            "one of features and classes"
+        )
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
             arrays = {key: data[key] for key in data.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, TypeError) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, TypeError) as error:
         raise DataError(f"{path} must be a NumPy archive of {wanted}, but: {error}") from error
     if {"X", "y"} <= arrays.keys() and "X_train" not in arrays:
         _check(path, arrays["X"], arrays["y"])
-        train, test = split(arrays["y"], len(arrays["y"]), 0.25, seed=0)
+        train, test = split(path, arrays["y"], len(arrays["y"]), 0.25, seed=0)
         for part, rows in (("train", train), ("test", test)):
             arrays |= {f"{key}_{part}": arrays[key][rows] for key in ("X", "y")}
     missing = [key for key in ("X_train", "y_train", "X_test", "y_test") if key not in arrays]
@@ -62,20 +74,20 @@ def archive(path: Path, name: str | None = None, **known: Any) -> Dataset:
         )
     names = arrays.get("class_names")
     classes = len(np.unique(arrays["y_train"]))
-    if names is not None and len(names) != classes:
-        raise DataError(f"{path} has {classes} classes, but {len(names)} class_names")
+    if names is not None and names.shape != (classes,):
+        raise DataError(f"{path} has {classes} classes, but class_names of shape {names.shape}")
     return of_classes(
         name or path.stem,
         (arrays["X_train"], arrays["y_train"]),
         (arrays["X_test"], arrays["y_test"]),
-        None if names is None else [str(one) for one in names],
+        None if names is None else [str(one) for one in names.astype(str)],
         **known,
     )
 
 
 def usps(folder: Path) -> Dataset:
     """The handwritten digits of the U.S. Postal Service, 16 x 16 pixels."""
-    known: dict[str, Any] = {"kernel": {"length_scale": 3.0}}
+    known: dict[str, Any] = {"kernel": KERNELS["usps"]}
     if (folder / "usps.npz").is_file():
         dataset = archive(folder / "usps.npz", "usps", **known)
     elif (folder / "usps.h5").is_file():
@@ -85,8 +97,9 @@ def usps(folder: Path) -> Dataset:
         train, test = (_usps_text(_text(folder, f"zip.{part}")) for part in ("train", "test"))
         dataset = of_classes("usps", train, test, **known)
     pixels = dataset.tasks[0].train
-    if pixels.shape[1] != 256:
-        raise DataError(f"USPS in {folder} must have 256 pixels an image, got {pixels.shape[1]}")
+    for part in (pixels, dataset.tasks[0].test):
+        if part.shape[1] != 256:
+            raise DataError(f"USPS in {folder} must have 256 pixels an image, got {part.shape[1]}")
     return Dataset(dataset.name, dataset.tasks, dataset.kernel, _Picture(pixels, 16))
 
 
@@ -94,7 +107,7 @@ def _text(folder: Path, name: str) -> Path:
     for path in (folder / name, folder / f"{name}.gz"):
         if path.is_file():
             return path
-    raise DataError(
+    raise MissingDataError(
         f"looked for usps.npz, usps.h5, and {name} or {name}.gz in {folder}, but found none; "
         f"{_USPS_ADVICE}"
     )
@@ -104,7 +117,7 @@ def _usps_text(path: Path) -> tuple[Features, npt.NDArray[np.int64]]:
     """Lines of a digit and 256 grey values from -1 to 1."""
     try:
         lines = np.loadtxt(path, dtype=np.float32, ndmin=2)
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, zlib.error) as error:
         raise DataError(
             f"{path} must hold lines of a digit and 256 grey values, but: {error}; {_USPS_ADVICE}"
         ) from error
@@ -113,7 +126,11 @@ def _usps_text(path: Path) -> tuple[Features, npt.NDArray[np.int64]]:
             f"{path} must hold lines of a digit and 256 grey values, got {lines.shape[1]} numbers "
             f"a line; {_USPS_ADVICE}"
         )
-    return lines[:, 1:], lines[:, 0].astype(np.int64)
+    features, digits = lines[:, 1:], lines[:, 0]
+    check_features(path, features)
+    if not np.isin(digits, range(10)).all():
+        raise DataError(f"{path} must hold digits from 0 to 9, got {np.unique(digits)}")
+    return features, digits.astype(np.int64)
 
 
 def _usps_hdf5(path: Path, part: str) -> tuple[Features, npt.NDArray[np.int64]]:
@@ -133,13 +150,12 @@ def _usps_hdf5(path: Path, part: str) -> tuple[Features, npt.NDArray[np.int64]]:
 
 
 def _check(path: Path, features: Features, classes: npt.NDArray[Any]) -> None:
-    if features.ndim != 2 or classes.shape != (len(features),) or not len(features):
+    check_features(path, features)
+    if classes.shape != (len(features),):
         raise DataError(
             f"{path} must hold one feature vector and one class for each image, got arrays of the "
             f"shapes {features.shape} and {classes.shape}"
         )
-    if features.dtype.kind not in "fiu" or not np.isfinite(features).all():
-        raise DataError(f"{path} must hold finite numbers as features, got {features.dtype}")
 
 
 class _Picture:

@@ -34,9 +34,9 @@ def pictures(folder: Path) -> Dataset:
         )
     features = np.stack([_picture(path, SIDE).ravel() for path, _ in files])
     names = np.array([name for _, name in files])
-    train, test = split(names, len(names), 0.25, seed=0)
+    train, test = split(folder, names, len(names), 0.25, seed=0)
     return of_classes(
-        folder.name,
+        folder.resolve().name,
         (features[train], names[train]),
         (features[test], names[test]),
         image=lambda image: _picture(files[train[image]][0], _SHOWN),

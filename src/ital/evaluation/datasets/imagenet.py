@@ -6,8 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ital.evaluation.datasets.base import DataError, Dataset, Features, LazyTasks, Task
+from ital.evaluation.datasets.base import (
+    DataError,
+    Dataset,
+    Features,
+    LazyTasks,
+    MissingDataError,
+    Task,
+    check_features,
+)
 from ital.evaluation.datasets.prepare import split
+from ital.evaluation.published import KERNELS
 
 TASKS, NEGATIVES = 25, 19
 
@@ -19,12 +28,12 @@ def imagenet(folder: Path, seed: int = 0) -> Dataset:
     """
     files = sorted(folder.glob("*.npy")) if folder.is_dir() else []
     if len(files) <= NEGATIVES:
-        raise DataError(
+        raise MissingDataError(
             f"looked for at least {NEGATIVES + 1} files CLASS.npy of feature vectors in {folder}, "
             f"but found {len(files)}; make one for each class of ILSVRC with numpy.save (the "
             "paper: the bags of visual words that were published with it)"
         )
-    return Dataset("imagenet", _Tasks(files, seed), {"length_scale": 20.0, "variance": 1.5})
+    return Dataset("imagenet", _Tasks(files, seed), KERNELS["imagenet"])
 
 
 class _Tasks(LazyTasks):
@@ -50,7 +59,7 @@ class _Tasks(LazyTasks):
             )
         classes = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         features = np.concatenate(parts)
-        train, test = split(classes, len(classes), 0.25, seed=0)
+        train, test = split(files[0].parent, classes, len(classes), 0.25, seed=0)
         relevance = np.where(classes == 0, 1, -1)
         name = f"{number + 1}: {files[0].stem}"
         return Task(name, features[train], features[test], relevance[train], relevance[test])
@@ -61,9 +70,5 @@ def _features(path: Path) -> Features:
         features: Features = np.load(path, allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
         raise DataError(f"{path} must be an array of feature vectors, but: {error}") from error
-    if features.ndim != 2 or len(features) < 2 or features.dtype.kind not in "fiu":
-        raise DataError(
-            f"{path} must be an array of two or more feature vectors, got the shape "
-            f"{features.shape} and type {features.dtype}"
-        )
+    check_features(path, features)
     return features

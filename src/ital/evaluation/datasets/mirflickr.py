@@ -7,8 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from ital.checks import IntArray
-from ital.evaluation.datasets.base import DataError, Dataset, Features, Task
+from ital.evaluation.datasets.base import (
+    DataError,
+    Dataset,
+    Features,
+    MissingDataError,
+    Task,
+    check_features,
+)
 from ital.evaluation.datasets.prepare import split
+from ital.evaluation.published import KERNELS
 
 _ADVICE = (
     "the annotations of MIRFLICKR-25K are published as mirflickr25k_annotations_v080.zip, a text "
@@ -25,7 +33,7 @@ def mirflickr(folder: Path) -> Dataset:
     """
     features = _features(folder / "features.npy")
     topics = _topics(folder / "annotations", len(features))
-    train, test = split(None, len(features), 0.2, seed=0)
+    train, test = split(folder, None, len(features), 0.2, seed=0)
     parts = features[train], features[test]
     tasks = [
         Task(topic, *parts, relevance[train], relevance[test])
@@ -34,12 +42,12 @@ def mirflickr(folder: Path) -> Dataset:
     ]
     if not tasks:
         raise DataError(f"{folder} must have a topic with relevant images in both sets, got none")
-    return Dataset("mirflickr", tasks, {"length_scale": 0.5})
+    return Dataset("mirflickr", tasks, KERNELS["mirflickr"])
 
 
 def _features(path: Path) -> Features:
     if not path.is_file():
-        raise DataError(
+        raise MissingDataError(
             f"looked for {path}, an array of one feature vector for each image of MIRFLICKR-25K in "
             "the order of their numbers, but there is none; make it with a network of your choice "
             "and numpy.save (the paper: VGG-16, first fully connected layer, 512 components)"
@@ -48,11 +56,7 @@ def _features(path: Path) -> Features:
         features: Features = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
         raise DataError(f"{path} must be an array of feature vectors, but: {error}") from error
-    if features.ndim != 2 or features.dtype.kind not in "fiu":
-        raise DataError(
-            f"{path} must be an array of feature vectors, got the shape {features.shape} and type "
-            f"{features.dtype}"
-        )
+    check_features(path, features)
     return features
 
 

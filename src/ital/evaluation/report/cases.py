@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ital.evaluation.datasets import DataError, Dataset, load
-from ital.evaluation.experiment import Result
+from ital.evaluation.datasets import DataError, Dataset
+from ital.evaluation.experiment import Player, Result
 from ital.evaluation.metrics import area_under_curve
 from ital.evaluation.tables import Run
 
@@ -47,27 +47,32 @@ def cases(run: Run) -> list[Case]:
     None for data without pictures, or that are not here.
     """
     try:
-        dataset = load(run.settings.data)
+        player = Player.of(run.settings)
     except DataError:
         return []
-    if dataset.image is None:
+    dataset = player.dataset
+    if dataset.image is None or run.features not in (None, player.fingerprint()):
         return []
     labels = [row.strategy for row in run.rows]
     main = "ital" if "ital" in labels else labels[0]
-    asked = {label: [one.questions for one in run.results[label]] for label in labels}
+    played = {label: {(one.task, one.place): one for one in run.results[label]} for label in labels}
+    ours = played[main]
     # Entropy and ital ask the same of a perfect user.
-    other = next((label for label in labels if asked[label] != asked[main]), None)
+    other = next(
+        (
+            label
+            for label in labels
+            if any(played[label][key].questions != ours[key].questions for key in ours)
+        ),
+        None,
+    )
     if other is None:
         return []
-    ours, theirs = (
-        {(one.task, one.place): one for one in run.results[label]} for label in (main, other)
-    )
+    theirs = played[other]
     gains = {
         key: area_under_curve(ours[key].precision) - area_under_curve(theirs[key].precision)
-        for key in sorted(ours.keys() & theirs.keys())
+        for key in ours
     }
-    if not gains:
-        return []
     best, worst = max(gains, key=lambda key: gains[key]), min(gains, key=lambda key: gains[key])
     pictures = _Pictures(dataset)
     return [
@@ -76,7 +81,8 @@ def cases(run: Run) -> list[Case]:
             pictures[ours[key].query],
             [_played(label, one[key], pictures) for label, one in ((main, ours), (other, theirs))],
         )
-        for word, key in (("Best", best), ("Worst", worst))
+        for word, key in {"Best": best, "Worst": worst}.items()
+        if word == "Best" or key != best
     ]
 
 

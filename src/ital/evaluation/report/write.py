@@ -42,13 +42,17 @@ def write(folder: Path) -> list[Path]:
         "runs": runs,
         "columns": columns,
         "text": text,
-        "standings": tables.standings(runs) if len(runs) > 1 else [],
+        "standings": tables.standings(runs),
+        "perfect": [
+            run for run in runs if run.settings.user == "perfect" and run.settings.pca is None
+        ],
     }
-    markdown.write_text(environment.get_template("report.md.jinja").render(known))
+    markdown.write_text(environment.get_template("report.md.jinja").render(known), encoding="utf-8")
     page.write_text(
         environment.get_template("report.html.jinja").render(
             known, svg=plots.svg, ink={"light": plots.LIGHT, "dark": plots.DARK}, cases=cases
-        )
+        ),
+        encoding="utf-8",
     )
     _write_csv(runs, sheet)
     return [page, markdown, sheet, *pictures]
@@ -80,7 +84,7 @@ def text(row: Row, column: str) -> str:
 
 
 def _write_csv(runs: list[Run], path: Path) -> None:
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["run", *COLUMNS])
         for run in runs:
