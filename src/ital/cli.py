@@ -169,10 +169,10 @@ def bench_paper(
         found = list(paper.experiments(quick))
         if not found:
             raise ValueError("ITAL_DATA must name a folder with data of the paper, but has none")
-        for experiment in found:
-            console.rule(experiment.name)
-            kernel = paper.kernel(experiment.settings, out)
-            _run(replace(experiment.settings, **kernel), out / experiment.name, processes)
+        for settings in found:
+            console.rule(settings.folder)
+            chosen = replace(settings, **paper.kernel(settings, out))
+            _run(chosen, out / settings.folder, processes)
         _print_paths(report.write(out))
 
 

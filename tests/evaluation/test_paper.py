@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_experiments_for_the_data_that_are_here(folder):
-    found = {one.name: one.settings for one in paper.experiments()}
+    found = {one.folder: one for one in paper.experiments()}
     assert list(found) == [
         "butterflies", "scenes13", "scenes13-aggressive", "scenes13-conservative", "scenes13-blend",
         "scenes13-64", "scenes13-128",
@@ -44,8 +44,8 @@ def test_experiments_for_the_data_that_are_here(folder):
 
 def test_quick(folder):
     quick = list(paper.experiments(quick=True))
-    assert {one.name for one in quick} == {one.name for one in paper.experiments()}
-    assert all(one.settings.queries <= 2 for one in quick)
+    assert {one.folder for one in quick} == {one.folder for one in paper.experiments()}
+    assert all(one.queries <= 2 for one in quick)
 
 
 def test_broken_data_are_not_passed_over(folder):

@@ -1,5 +1,5 @@
 """Engines that run a function over all shards of a pool. Here: threads on this machine."""
 
-from ital.engine.threads import for_blocks
+from ital.engine.threads import cores, for_blocks
 
-__all__ = ["for_blocks"]
+__all__ = ["cores", "for_blocks"]

@@ -24,13 +24,15 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _workers() -> int:
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
     # BLAS held to one thread (by the environment or by threadpoolctl) means: one thread here too.
     threads: list[int] = [library.num_threads for library in _blas().lib_controllers]
-    return max(1, min([cores, *threads]))
+    return max(1, min([cores(), *threads]))
 
 
 def for_blocks(work: Callable[[int, int], None], size: int, block: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,7 @@ SHOTS = 5
 DIMENSIONS = (64, 128, 256, 512, 1024)
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """One run, under the name of its folder."""
-
-    name: str
-    settings: Settings
-
-
-def experiments(quick: bool = False) -> Iterator[Experiment]:
+def experiments(quick: bool = False) -> Iterator[Settings]:
     """Tables 1 and 2, appendix B (users) and appendix C (dimensions).
 
     With ``quick``, two queries of a class, fewer strategies and no data set of many images.
@@ -43,20 +35,19 @@ def experiments(quick: bool = False) -> Iterator[Experiment]:
             continue
         chosen = QUICK_STRATEGIES if quick else both
         count = 2 if quick else QUERIES[data]
-        yield Experiment(data, Settings(data, chosen, count, paper_queries=True))
+        yield Settings(data, chosen, count, paper_queries=True)
     if "scenes13" in here:
         variants = ("ital:user=perfect", "ital:posterior=exact")
         chosen = ("ital:posterior=exact", "random") if quick else (*TABLE_1, *variants)
         perfect = Settings("scenes13", chosen, 1 if quick else 10, paper_queries=True)
         for user in IMPERFECT:
-            yield Experiment(f"scenes13-{user}", replace(perfect, user=user))
+            yield replace(perfect, user=user)
     # The paper varies the dimension of MIRFLICKR.
     data = "mirflickr" if "mirflickr" in here and not quick else "scenes13"
     for dimension in DIMENSIONS:
         if dimension < here.get(data, 0):
             chosen = QUICK_STRATEGIES[:2] if quick else TABLE_1
-            settings = Settings(data, chosen, 1 if quick else 10, paper_queries=True, pca=dimension)
-            yield Experiment(f"{data}-{dimension}", settings)
+            yield Settings(data, chosen, 1 if quick else 10, paper_queries=True, pca=dimension)
 
 
 def _dimension(data: str) -> int | None:

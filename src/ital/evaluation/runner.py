@@ -21,14 +21,11 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from ital.engine import cores
 from ital.evaluation.experiment import Player, Result, Selector, Settings, Unit, strategy, units
 from ital.evaluation.journal import Journal
 
 _player: Player | None = None
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run(

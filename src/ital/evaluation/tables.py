@@ -59,6 +59,11 @@ class Run:
     features: str | None
     """The hash of the data."""
 
+    @property
+    def is_plain(self) -> bool:
+        """All features and a perfect user, as in Table 1."""
+        return self.settings.user == "perfect" and self.settings.pca is None
+
     def curves(self, strategy: str) -> FloatArray:
         """Average precisions, a row for each query and a column for each round."""
         return curves([result.precision for result in self.results[strategy]])
@@ -185,7 +190,7 @@ def standings(runs: list[Run]) -> list[Standing]:
 
     Runs with users who err, or over fewer dimensions, are other experiments on the same data.
     """
-    runs = [run for run in runs if run.settings.user == "perfect" and run.settings.pca is None]
+    runs = [run for run in runs if run.is_plain]
     if len(runs) < 2:
         return []
     areas = {run.name: {row.strategy: row.area for row in run.rows} for run in runs}

@@ -31,8 +31,6 @@ class Trial:
 
     kernel: Kernel
     precision: float
-    changed: str
-    """The parameter that was being chosen."""
 
 
 @dataclass(frozen=True)
@@ -119,19 +117,19 @@ def tune(
     chosen = folds(task, relevance, count, shots, seed)
     tried: dict[Kernel, Trial] = {}
 
-    def trial(kernel: Kernel, changed: str) -> Trial:
+    def trial(kernel: Kernel) -> Trial:
         if kernel not in tried:
             value = precision(pool, relevance, chosen, kernel)
-            tried[kernel] = Trial(kernel, value, changed)
+            tried[kernel] = Trial(kernel, value)
             report(tried[kernel])
         return tried[kernel]
 
-    best = start = trial(median_kernel(dataset), "length_scale")
+    best = start = trial(median_kernel(dataset))
     unchanged = 0
     for name in itertools.cycle(("length_scale", "noise", "variance")):
         before = best
         for kernel in _neighbours(best.kernel, name):
-            best = max(best, trial(kernel, name), key=lambda one: one.precision)
+            best = max(best, trial(kernel), key=lambda one: one.precision)
         unchanged = unchanged + 1 if best is before else 0
         if unchanged == 3:
             return best, start

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ital.evaluation.datasets import DataError, Dataset
+from ital.evaluation.datasets import DataError
 from ital.evaluation.experiment import Player, Result
 from ital.evaluation.metrics import area_under_curve
 from ital.evaluation.tables import Run
@@ -74,38 +75,31 @@ def cases(run: Run) -> list[Case]:
         for key in ours
     }
     best, worst = max(gains, key=lambda key: gains[key]), min(gains, key=lambda key: gains[key])
-    pictures = _Pictures(dataset)
+    image = dataset.image
+
+    def picture(number: int) -> str:
+        return data_uri(image(number))
+
     return [
         Case(
             f"{word} case of {main}: {ours[key].name}, {gains[key]:+.3f} against {other}",
-            pictures[ours[key].query],
-            [_played(label, one[key], pictures) for label, one in ((main, ours), (other, theirs))],
+            picture(ours[key].query),
+            [_played(label, one[key], picture) for label, one in ((main, ours), (other, theirs))],
         )
         for word, key in {"Best": best, "Worst": worst}.items()
         if word == "Best" or key != best
     ]
 
 
-def _played(strategy: str, result: Result, pictures: _Pictures) -> Played:
+def _played(strategy: str, result: Result, picture: Callable[[int], str]) -> Played:
     return Played(
         strategy,
         result.precision,
         [
-            [Question(pictures[i], _ANSWERS[a]) for i, a in zip(asked, told, strict=True)]
+            [Question(picture(i), _ANSWERS[a]) for i, a in zip(asked, told, strict=True)]
             for asked, told in zip(result.questions, result.answers, strict=True)
         ],
     )
-
-
-class _Pictures:
-    """Images of a data set as data URIs."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._image = dataset.image
-
-    def __getitem__(self, image: int) -> str:
-        assert self._image is not None
-        return data_uri(self._image(image))
 
 
 def data_uri(pixels: npt.NDArray[np.uint8]) -> str:

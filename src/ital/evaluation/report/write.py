@@ -43,9 +43,7 @@ def write(folder: Path) -> list[Path]:
         "columns": columns,
         "text": text,
         "standings": tables.standings(runs),
-        "perfect": [
-            run for run in runs if run.settings.user == "perfect" and run.settings.pca is None
-        ],
+        "plain": [run for run in runs if run.is_plain],
     }
     markdown.write_text(environment.get_template("report.md.jinja").render(known), encoding="utf-8")
     page.write_text(
