@@ -8,14 +8,14 @@ BIN := .venv/bin
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-.venv/ready: pyproject.toml constraints.txt
+.venv/ready: pyproject.toml constraints.txt hatch_build.py
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench,dev,skactiveml]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[app,bench,dev,skactiveml]'
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venv/skactiveml-tests scikit-activeml==0.5.2
 	touch $@
 
-demo: .venv/ready ## search the handwritten digits with a simulated user
+demo: .venv/ready ## index the sample of pictures and search it with a simulated user
 	$(BIN)/ital demo
 
 lint: .venv/ready ## style, types and the rooms of the code
@@ -35,4 +35,4 @@ bench: .venv/ready ## speed and memory as ratios, into build/
 	$(BIN)/python benchmarks/select.py --out build/select.json
 
 clean: ## remove what the other commands made
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf src/ital/collection/openmoji .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

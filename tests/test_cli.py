@@ -3,39 +3,146 @@ from __future__ import annotations
 import matplotlib.image
 import numpy as np
 import pytest
+from making import draw
+from networks import means
 from typer.testing import CliRunner
 
+import ital
 from ital.cli import app
 from ital.evaluation import tune
 from ital.evaluation.journal import Journal
 from ital.model import Kernel
 
 
-def test_demo_prints_rounds_and_saves_a_picture(tmp_path):
-    picture = tmp_path / "demo.png"
-    arguments = ["demo", "--rounds", "2", "--batch", "3", "--out", str(picture)]
-    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "120"})
-    assert result.exit_code == 0, result.output
-    for word in ("the query", "random", "topscoring", str(picture.name)):
-        assert word in result.output
-    height, width, _ = matplotlib.image.imread(picture).shape
-    assert width > 1000
-    assert height > 200
-
-
-def test_help_answers():
-    result = CliRunner().invoke(app, ["demo", "--help"], env={"COLUMNS": "120"})
-    assert result.exit_code == 0
-    assert "handwritten digits" in result.output
-
-
-def test_unknown_queries_are_refused():
-    result = CliRunner().invoke(app, ["demo", "--query", "5000"])
-    assert result.exit_code == 2
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    """A cache folder of the tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 def invoke(*arguments: object):
     return CliRunner().invoke(app, [str(one) for one in arguments], env={"COLUMNS": "120"})
+
+
+class TestDemo:
+    def test_prints_rounds_and_saves_a_picture(self, tmp_path):
+        picture = tmp_path / "demo.png"
+        result = invoke("demo", "--rounds", 2, "--batch", 3, "--out", picture)
+        assert result.exit_code == 0, result.output
+        for word in ("animal-mammal", "the example", "random", "topscoring", picture.name):
+            assert word in result.output
+        height, width, _ = matplotlib.image.imread(picture).shape
+        assert width > 1000
+        assert height > 200
+        result = invoke("demo", "--like", "tigr", "--out", picture)
+        assert result.exit_code == 2
+        assert "tiger" in result.output
+
+    def test_help_answers(self):
+        result = invoke("demo", "--help")
+        assert result.exit_code == 0
+        assert "sample of 2,465 emoji" in result.output
+
+
+class TestCollections:
+    @pytest.fixture
+    def folder(self, tmp_path):
+        for number in range(6):
+            draw(tmp_path / "pictures" / f"{number}.png", number)
+        return tmp_path / "pictures"
+
+    def test_index(self, folder):
+        result = invoke("index", folder)
+        assert result.exit_code == 0, result.output
+        assert "6 pictures: 6 new or changed" in result.output
+        (folder / "bad\x1b[31m.jpg").write_bytes(b"no picture")
+        result = invoke("index", folder)
+        assert result.exit_code == 0
+        assert "6 unchanged" in result.output
+        assert "skipped bad\\x1b[31m.jpg: not a picture" in result.output
+        assert invoke("index", folder, "--strict").exit_code == 3
+        result = invoke("index", folder, "--report")
+        assert result.exit_code == 0
+        assert "not a picture" in result.output
+        assert "unchanged" not in result.output
+        assert invoke("index", folder, "--report", "--strict").exit_code == 3
+
+    def test_index_with_other_models(self, folder, tmp_path):
+        assert (
+            invoke("index", folder, "--to", tmp_path / "store", "--model", "lite1").exit_code == 0
+        )
+        model = means(tmp_path / "m.onnx", ("b", 3, "h", "w"), outputs=("a", "b"))
+        options = ("--model", model, "--size", 40, "--normalise", "half", "--output", "b")
+        result = invoke("index", folder, "--to", tmp_path / "store", *options)
+        assert result.exit_code == 0, result.output
+        assert ital.Collection.open(tmp_path / "store").features().shape == (6, 3)
+        result = invoke("index", folder, "--to", tmp_path / "store", *options, "--pca", 2)
+        assert result.exit_code == 0, result.output
+        assert ital.Collection.open(tmp_path / "store").features().shape == (6, 2)
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (("--model", "none.onnx"), "lite0, lite1 or an ONNX file"),
+            (("--size", 300), "need --model"),
+            (("--crop", 0.5), "need --model"),
+            (("--size", 300, "--model", "lite0"), "comes with its size"),
+            (("--pca", 7), "pca must be at most 6"),
+        ],
+    )
+    def test_bad_arguments(self, folder, arguments, words):
+        result = invoke("index", folder, *arguments)
+        assert result.exit_code == 2
+        assert words in " ".join(result.output.split())
+
+    def test_no_folder(self, tmp_path):
+        result = invoke("index", tmp_path / "none")
+        assert result.exit_code == 2
+        assert "folder must be a folder of pictures" in result.output
+        assert invoke("index", tmp_path, "--report").exit_code == 2
+
+    def test_nothing_but_broken_files(self, tmp_path):
+        (tmp_path / "pictures").mkdir()
+        (tmp_path / "pictures" / "a.jpg").write_bytes(b"no picture")
+        assert invoke("index", tmp_path / "pictures").exit_code == 0
+        result = invoke("index", tmp_path / "pictures", "--report")
+        assert "skipped a.jpg: not a picture" in result.output
+
+    def test_interrupted(self, folder, monkeypatch):
+        def interrupt(*arguments):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("ital.collection.reader.Reader.read", interrupt)
+        result = invoke("index", folder)
+        assert result.exit_code == 130
+        assert "Run it again to go on" in result.output
+
+    def test_import_and_export(self, folder, tmp_path):
+        np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(6, 4)))
+        names = tmp_path / "names.txt"
+        names.write_text("".join(f"{number}.png\n" for number in range(6)))
+        store = tmp_path / "store"
+        result = invoke(
+            "import", tmp_path / "x.npy", "--to", store, "--root", folder, "--paths", names
+        )
+        assert result.exit_code == 0, result.output
+        assert "6 pictures of 4 dimensions" in result.output
+        search = ital.Collection.open(store).search()
+        search.query(relevant=[2], irrelevant=[5])
+        search.save(tmp_path / "search.json")
+        out = tmp_path / "found.csv"
+        result = invoke("export", store, tmp_path / "search.json", "--out", out, "--top", 3)
+        assert result.exit_code == 0, result.output
+        assert len(out.read_text().splitlines()) == 4
+        out = tmp_path / "copies"
+        options = ("--format", "copies", "--threshold", 0.9)
+        result = invoke("export", store, tmp_path / "search.json", "--out", out, *options)
+        assert result.exit_code == 0, result.output
+        assert (out / "2-1.png").exists()
+        assert invoke("export", store, tmp_path / "search.json", "--out", out).exit_code == 2
+        assert invoke("import", tmp_path / "x.npy", "--to", tmp_path / "s").exit_code == 2
 
 
 class TestBench:

@@ -161,3 +161,41 @@ class TestDensity:
         np.testing.assert_allclose(density, similar[:, -5:-1].mean(axis=1), atol=1e-12)
         assert pool.density(4) is density
         assert pool.density(5) is not density
+
+
+class TestIdentifiers:
+    FEATURES = np.random.default_rng(0).normal(size=(4, 3))
+
+    def test_rows_have_names_of_their_own(self):
+        pool = Pool(self.FEATURES, ids=[2, 3, 7, 40])
+        assert pool.identifiers(np.array([3, 0])).tolist() == [40, 2]
+        assert [pool.row(image) for image in (2, 3, 7, 40)] == [0, 1, 2, 3]
+        assert [pool.row(image) for image in (-1, 0, 4, 41)] == [None] * 4
+        assert 7 in pool
+        assert 8 not in pool
+        assert pool.identifier(np.int64(7), "image") == 7
+        with pytest.raises(IndexError, match="image must be an identifier"):
+            pool.identifier(0, "image")
+        with pytest.raises(TypeError, match="image must be a whole number"):
+            pool.identifier(True, "image")
+
+    def test_row_numbers_are_the_names_if_there_are_no_others(self):
+        pool = Pool(self.FEATURES)
+        assert pool.identifiers(np.array([3, 0])).tolist() == [3, 0]
+        assert [pool.row(image) for image in (-1, 0, 3, 4)] == [None, 0, 3, None]
+        with pytest.raises(IndexError, match="image must be an index from 0 to 3"):
+            pool.identifier(4, "image")
+
+    def test_names_belong_to_the_fingerprint(self):
+        prints = {
+            Pool(self.FEATURES, ids).fingerprint for ids in (None, [0, 1, 2, 3], [1, 2, 3, 4])
+        }
+        assert len(prints) == 3
+        assert Pool(self.FEATURES, [1, 2, 3, 4], "given").fingerprint == "given"
+
+    @pytest.mark.parametrize(
+        "ids", [[1, 2, 3], [1, 2, 2, 3], [3, 2, 1, 0], [-1, 0, 1, 2], [0.5] * 4]
+    )
+    def test_bad_names(self, ids):
+        with pytest.raises(ValueError, match="ids must be"):
+            Pool(self.FEATURES, ids)

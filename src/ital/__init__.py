@@ -8,9 +8,11 @@ from ital.user import USERS, SimulatedUser, UserModel
 
 if TYPE_CHECKING:
     from ital.classifier import RelevanceClassifier
+    from ital.collection import Collection
 
 __all__ = [
     "USERS",
+    "Collection",
     "RelevanceClassifier",
     "Results",
     "Search",
@@ -27,4 +29,9 @@ def __getattr__(name: str) -> Any:
         from ital.classifier import RelevanceClassifier
 
         return RelevanceClassifier
+    # And what collections need is installed by ital[app] alone.
+    if name == "Collection":
+        from ital.collection import Collection
+
+        return Collection
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

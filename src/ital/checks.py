@@ -50,6 +50,20 @@ def index(value: Any, name: str, size: int) -> int:
     return int(value)
 
 
+def identifiers(values: Any, name: str, count: int) -> IntArray:
+    """``values`` as ``count`` ascending whole numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" or array.shape != (count,):
+        raise ValueError(
+            f"{name} must be {count} whole numbers, got the shape {array.shape} and type "
+            f"{array.dtype}"
+        )
+    array = array.astype(np.int64)
+    if count and (array[0] < 0 or (np.diff(array) <= 0).any()):
+        raise ValueError(f"{name} must be ascending whole numbers of at least 0, got {array}")
+    return array
+
+
 def matrix(
     values: Any, name: str, columns: int | None = None, single: bool = False
 ) -> npt.NDArray[Any]:

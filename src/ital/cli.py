@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -42,35 +42,161 @@ def main() -> None:
 
 @app.command()
 def demo(
-    query: Annotated[int, typer.Option(help="The digit image to start from.", min=0, max=1796)] = 3,
+    like: Annotated[str, typer.Option(help="The emoji to start from, by name.")] = "tiger",
     rounds: Annotated[int, typer.Option(help="Rounds of questions.", min=1, max=100)] = 10,
     batch: Annotated[int, typer.Option(help="Questions a round.", min=1, max=32)] = 4,
     out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("ital-demo.png"),
 ) -> None:
-    """Search the 1,797 handwritten digits of scikit-learn with a simulated user.
+    """Index the sample of 2,465 emoji, and search it with a simulated user.
 
     Prints the questions and answers of every round and the average precision of ital beside random
     questions and questions about the top results, and saves a picture of it all.
     """
-    from ital.evaluation import demo as digits
+    from ital.collection.emoji import sample
+    from ital.evaluation import demo as first
 
     console = Console()
-    with console.status("Asking …"):
-        played = digits.run(query, rounds, batch)
-    table = Table(title=f"All images of a {played.digits[query]}, from image {query}")
-    table.add_column("round", justify="right")
-    table.add_column("ital asked (and was told)")
-    for strategy in digits.STRATEGIES:
-        table.add_column(strategy, justify="right")
-    signs = {1: "[green]yes[/]", -1: "[red]no[/]", 0: "[dim]?[/]"}
-    for number, states in enumerate(zip(*played.rounds.values(), strict=True)):
-        asked = zip(states[0].questions, states[0].answers, strict=True)
-        told = ", ".join(f"{image} {signs[int(answer)]}" for image, answer in asked)
-        table.add_row(str(number), told or "the query", *(f"{one.quality:.3f}" for one in states))
-    console.print(table)
-    console.print("The three columns on the right are average precisions over all other images.")
-    digits.draw(played, out)
-    console.print(f"The picture is in {out}")
+    with _errors_as_messages():
+        pictures = sample()
+        with _indexing() as report:
+            collection = pictures.collection(report)
+        with console.status("Asking …"):
+            played = first.run(collection, pictures, like, rounds, batch)
+        table = Table(title=escape(played.title))
+        table.add_column("round", justify="right")
+        table.add_column("ital asked (and was told)")
+        for strategy in first.STRATEGIES:
+            table.add_column(strategy, justify="right")
+        signs = {1: "[green]yes[/]", -1: "[red]no[/]", 0: "[dim]?[/]"}
+        for number, states in enumerate(zip(*played.rounds.values(), strict=True)):
+            asked = zip(states[0].questions, states[0].answers, strict=True)
+            told = ", ".join(
+                f"{escape(played.truths[image].name)} {signs[int(answer)]}"
+                for image, answer in asked
+            )
+            table.add_row(
+                str(number), told or "the example", *(f"{one.quality:.3f}" for one in states)
+            )
+        console.print(table)
+        console.print("The columns on the right are average precisions over all other pictures.")
+        first.draw(played, out)
+    _print_paths([out])
+
+
+@app.command()
+def index(
+    folder: Annotated[Path, typer.Argument(help="The folder of pictures.")],
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Where to keep the collection, instead of .ital in the folder."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="lite0 or lite1 (EfficientNet-Lite, bundled), or an ONNX file. That of the last "
+            "run, or lite0, if not given."
+        ),
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Side of the pictures that an ONNX file takes.", min=16)
+    ] = None,
+    layout: Annotated[str | None, typer.Option(help="Of the ONNX file: NCHW or NHWC.")] = None,
+    normalise: Annotated[
+        str | None,
+        typer.Option(help="Colours for the ONNX file: imagenet, clip, half, unit, none or lite."),
+    ] = None,
+    output: Annotated[str | None, typer.Option(help="Output of the ONNX file to use.")] = None,
+    crop: Annotated[
+        float, typer.Option(help="Part of the shorter side that the model sees.", min=0.1, max=1)
+    ] = 1.0,
+    pca: Annotated[
+        int | None,
+        typer.Option(help="Reduce to so many dimensions from now on; 0 for all.", min=0),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 if files were skipped.")
+    ] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Only list what the last run skipped, and why.")
+    ] = False,
+) -> None:
+    """Make a folder of pictures searchable, or bring its collection up to date.
+
+    Run it again whenever the folder has changed, or when it was interrupted: only what is new is
+    opened. Pictures that were moved or renamed are recognised. Exit codes: 0 done, 2 an error,
+    3 done but some files were skipped (with --strict), 130 interrupted.
+    """
+    from ital.collection import describe
+    from ital.collection import index as update
+    from ital.collection.store import Store
+
+    with _errors_as_messages():
+        if report:
+            skipped = Store.find(to or folder).skipped()
+        else:
+            if model is None and ((size, layout, normalise, output) != (None,) * 4 or crop != 1):
+                raise ValueError("--size, --layout, --normalise, --output and --crop need --model")
+            chosen = model and describe(model, size, layout, normalise, output, crop)
+            with _indexing() as progress:
+                done = update(folder, to, chosen or None, pca, progress)
+            skipped = done.skipped
+            Console().print(
+                f"{done.pictures} pictures: {done.embedded} new or changed, {done.moved} moved or "
+                f"copied, {done.unchanged} unchanged, {done.gone} gone, {len(skipped)} skipped"
+            )
+        _print_skipped(skipped)
+    if strict and skipped:
+        raise typer.Exit(3)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="Embeddings: .npy, .npz, .parquet or .lance.")],
+    to: Annotated[Path, typer.Option(help="The folder for the collection.")],
+    root: Annotated[Path, typer.Option(help="The folder of the pictures.")] = Path(),
+    paths: Annotated[
+        Path | None,
+        typer.Option(help="A text file with the path of a picture on each line, from the root on."),
+    ] = None,
+) -> None:
+    """Make a collection of embeddings that you have already.
+
+    Vectors are looked for under the names features, embedding(s), vector(s) and X, paths under
+    path(s), file(s), filename and image.
+    """
+    from ital.collection.imports import import_embeddings
+
+    with _errors_as_messages():
+        names = None if paths is None else paths.read_text(encoding="utf-8").splitlines()
+        collection = import_embeddings(file, to, names, root)
+        dimension = collection.features().shape[1]
+    Console().print(f"{len(collection)} pictures of {dimension} dimensions are in {to}")
+
+
+@app.command()
+def export(
+    collection: Annotated[Path, typer.Argument(help="The folder that was indexed.")],
+    search: Annotated[Path, typer.Argument(help="A search that was saved.")],
+    out: Annotated[Path, typer.Option(help="The file, or folder, to write.")],
+    kind: Annotated[
+        str,
+        typer.Option("--format", help="csv, json, paths, copies (a folder of them) or links."),
+    ] = "csv",
+    top: Annotated[int | None, typer.Option(help="So many of the best.", min=1)] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="At least so probable (0 to 1).", min=0, max=1)
+    ] = None,
+) -> None:
+    """Write labels and results of a saved search, the best first."""
+    from ital.collection import Collection
+    from ital.collection import export as exporting
+
+    with _errors_as_messages():
+        opened = Collection.open(collection)
+        results = exporting.found(opened, opened.load_search(search), top, threshold)
+        exporting.write(kind, results, opened.root, out)
+    Console().print(f"{len(results)} pictures")
+    _print_paths([out])
 
 
 @bench.command("run")
@@ -223,6 +349,43 @@ def tune(
     _print_paths([out])
 
 
+@contextmanager
+def _indexing() -> Iterator[Callable[[Any], None]]:
+    """A bar with pictures per second and the time that is left; none if nothing has to be read."""
+    columns = (
+        TextColumn("Indexing"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, transient=True) as progress:
+        bar = progress.add_task("", total=None, speed="")
+        try:
+
+            def report(done: Any) -> None:
+                speed = progress.tasks[0].finished_speed or progress.tasks[0].speed
+                progress.update(
+                    bar,
+                    total=done.total,
+                    completed=done.done,
+                    speed=f"{speed:.0f} pictures/s" if speed else "",
+                )
+
+            yield report
+        except KeyboardInterrupt:
+            Console(stderr=True).print("Interrupted. Run it again to go on.")
+            raise typer.Exit(130) from None
+
+
+def _print_skipped(skipped: Sequence[Any]) -> None:
+    from ital.collection.scan import printable
+
+    for one in skipped:
+        line = f"skipped {printable(one.path)}: {printable(one.reason)}"
+        Console().print(line, soft_wrap=True, highlight=False, markup=False)
+
+
 def _print_paths(paths: list[Path]) -> None:
     for path in paths:
         Console().print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
@@ -255,6 +418,8 @@ def _errors_as_messages() -> Iterator[None]:
     """What is wrong with an argument or with data is said in a line, with the exit code 2."""
     try:
         yield
+    except typer.Exit:
+        raise
     except (ValueError, TypeError, OSError, RuntimeError) as error:
         message = f"[red]Error:[/] {escape(str(error))}"
         Console(stderr=True).print(message, soft_wrap=True, highlight=False)

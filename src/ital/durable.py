@@ -7,12 +7,12 @@ import secrets
 from pathlib import Path
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file by one with this text, which is on disk before the old one goes."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace a file by one with this content, which is on disk before the old one goes."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with temporary.open("xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

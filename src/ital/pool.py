@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ital import checks
+from ital.checks import IntArray
 from ital.engine import for_blocks
 
 FloatArray = npt.NDArray[np.float64]
@@ -30,10 +31,26 @@ class Pool:
     They are neither copied nor rounded. Blocks of them are converted to double precision on the
     fly, which costs little beside reading them, so that distances are as exact as if all of the
     features were held in double precision.
+
+    Args:
+        features: n vectors of length d.
+        ids: a name for each image, ascending whole numbers; the row numbers if ``None``. Images
+            with names of their own can come and go without the others changing theirs.
+        fingerprint: what tells these features, and any that images will be added with, from
+            features of another kind; a hash of the features themselves if ``None``.
+
     """
 
-    def __init__(self, features: npt.ArrayLike) -> None:
+    def __init__(
+        self,
+        features: npt.ArrayLike,
+        ids: npt.ArrayLike | None = None,
+        fingerprint: str | None = None,
+    ) -> None:
         self.features = checks.matrix(features, "features")
+        self.ids = None if ids is None else checks.identifiers(ids, "ids", len(self.features))
+        if fingerprint is not None:
+            self.fingerprint = fingerprint
         # Distances are differences of norms and products. Taken from a point amid the images they
         # lose few digits to an offset that all of the features share.
         self._squared_norms = np.empty(len(self))
@@ -50,6 +67,29 @@ class Pool:
     @property
     def dimension(self) -> int:
         return int(self.features.shape[1])
+
+    def identifiers(self, rows: Rows) -> IntArray:
+        """The names of the images in some rows."""
+        return np.asarray(rows if self.ids is None else self.ids[rows], dtype=np.int64)
+
+    def identifier(self, image: Any, name: str) -> int:
+        """``image`` as the name of an image of the pool; ``name`` is that of the argument."""
+        if self.ids is None:
+            return checks.index(image, name, len(self))
+        if checks.whole_number(image, name, least=0) not in self:
+            raise IndexError(f"{name} must be an identifier of an image of the pool, got {image!r}")
+        return int(image)
+
+    def __contains__(self, image: int) -> bool:
+        """Whether an image of this name is in the pool."""
+        return self.row(image) is not None
+
+    def row(self, image: int) -> int | None:
+        """Where an image is, or ``None`` if it is not in the pool."""
+        if self.ids is None:
+            return image if 0 <= image < len(self) else None
+        row = int(np.searchsorted(self.ids, image))
+        return row if row < len(self) and self.ids[row] == image else None
 
     def vectors(self, rows: Rows) -> FloatArray:
         """The features of some images in double precision."""
@@ -108,6 +148,8 @@ class Pool:
     def fingerprint(self) -> str:
         """A hash of shape, type and values, to know these features again."""
         digest = hashlib.sha256(repr((self.features.shape, self.features.dtype.str)).encode())
+        if self.ids is not None:
+            digest.update(self.ids.data)
         step = max(1, _BLOCK_ELEMENTS // self.dimension)
         for lo in range(0, len(self), step):
             digest.update(np.ascontiguousarray(self.features[lo : lo + step]).data)

@@ -110,7 +110,10 @@ def _event(saved: dict[str, Any], pool: Pool) -> Event:
     labels = {}
     for image, label in saved["labels"]:
         if type(image) is not int or image not in vectors:
-            checks.index(image, "image", len(pool))
+            if pool.ids is None:
+                checks.index(image, "image", len(pool))
+            else:
+                checks.whole_number(image, "image", least=0)
         if type(label) is not int or label not in (-1, 0, 1):
             raise ValueError(f"label must be -1, 0 or 1, got {label!r}")
         labels[image] = label

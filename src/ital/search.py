@@ -42,7 +42,8 @@ class Search:
 
     Args:
         features: n vectors of length d, any real type, an array or a memory map, not copied; or
-            the ``Pool`` of another search, to share what was computed of them.
+            the ``Pool`` of another search, to share what was computed of them. Where a pool gives
+            its images identifiers, these stand for row numbers in all that follows.
         strategy: a name out of ``ital.strategies.names()``, a pair of a name and parameters, or an
             instance.
         user: how the user answers, for the strategies that model it.
@@ -89,7 +90,7 @@ class Search:
         return {
             image: None if label == 0 else label > 0
             for image, label in self._history.labels.items()
-            if image >= 0
+            if image in self.model.pool
         }
 
     def query(self, relevant: Any = (), irrelevant: Any = ()) -> None:
@@ -105,7 +106,7 @@ class Search:
                     image = self._history.next_name(vectors)
                     vectors[image] = checks.vector(example, name, self.model.pool.dimension)
                 else:
-                    image = checks.index(example, name, len(self))
+                    image = self.model.pool.identifier(example, name)
                 if labels.setdefault(image, label) != label:
                     raise ValueError(f"image {image} must not be both relevant and irrelevant")
         if not labels:
@@ -116,14 +117,15 @@ class Search:
         """The batch of ``k`` images that the strategy asks about; all that are left if fewer."""
         k = checks.whole_number(k, "k", least=1)
         self._require_query("suggest")
-        known = np.array([image for image in self._history.labels if image >= 0], dtype=np.int64)
-        candidates = np.delete(np.arange(len(self)), known)
+        pool = self.model.pool
+        known = [pool.row(image) for image in self._history.labels if image in pool]
+        candidates = np.delete(np.arange(len(self)), np.array(known, dtype=np.int64))
         if not candidates.size:
             raise RuntimeError(f"suggest has no image left to ask about: all {len(self)} are known")
         # Asked again, it says the same, to the last digit.
         self.model.forget_covariances()
         rng = np.random.default_rng([self._seed, len(self._history.events)])
-        return self.strategy.select(self.model, candidates, k, rng)
+        return pool.identifiers(self.strategy.select(self.model, candidates, k, rng))
 
     def answer(self, answers: Mapping[Any, Any]) -> None:
         """Learn what the user says of images: True or 1, False or -1, None or 0 for cannot say.
@@ -135,7 +137,7 @@ class Search:
             raise TypeError(f"answers must be a mapping from index to answer, got {answers!r}")
         labels: dict[int, int] = {}
         for image, answer in answers.items():
-            labels[checks.index(image, "image", len(self))] = _label(image, answer)
+            labels[self.model.pool.identifier(image, "image")] = _label(image, answer)
         if not self._history.events:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
@@ -155,8 +157,9 @@ class Search:
             checks.whole_number(count, "count", least=1)
         self._require_query("results")
         mean = self.model.mean
-        ids = ranking.largest(mean, count)
-        return Results(ids, mean[ids], self.model.probabilities(ids))
+        rows = ranking.largest(mean, count)
+        ids = self.model.pool.identifiers(rows)
+        return Results(ids, mean[rows], self.model.probabilities(rows))
 
     def predict(self, vectors: npt.ArrayLike) -> FloatArray:
         """Predictive means of relevance for vectors that need not be in the pool."""
@@ -170,11 +173,12 @@ class Search:
         """The strategy's value of a batch; nats, where the strategy is about information."""
         if not isinstance(batch, Iterable):
             raise TypeError(f"batch must be indices of images, got {batch!r}")
-        images = [checks.index(image, "batch", len(self)) for image in batch]
+        pool = self.model.pool
+        images = [pool.identifier(image, "batch") for image in batch]
         if not images or len(set(images)) < len(images):
             raise ValueError(f"batch must hold one or more different images, got {images!r}")
         self._require_query("score")
-        return self.strategy.score(self.model, np.array(images))
+        return self.strategy.score(self.model, np.array([pool.row(image) for image in images]))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write labels and settings, but no features, to one small file."""
@@ -191,7 +195,11 @@ class Search:
 
     @classmethod
     def load(cls, path: str | PathLike[str], features: npt.ArrayLike | Pool) -> Search:
-        """The search that was saved to ``path``, over the same features."""
+        """The search that was saved to ``path``, over the same features.
+
+        A pool with identifiers may have gained and lost images since. What was said of images that
+        are no longer there is kept, and counts again when they return.
+        """
         pool = features if isinstance(features, Pool) else Pool(features)
         saved = savefile.read(path, pool)
         with savefile.broken_if_it_fails(path):
@@ -202,10 +210,13 @@ class Search:
     def _learn(self, labels: Mapping[int, int], events: list[Event]) -> None:
         """Change labels in the model, and then the history to that which led to them.
 
-        An image without a label, or an unnameable one, is not in the model.
+        An image without a label, or an unnameable one, is not in the model. Nor is one that has
+        left the pool since it was labelled.
         """
         vectors = {name: vector for event in events for name, vector in event.vectors.items()}
-        self.model.update({image: label or None for image, label in labels.items()}, vectors)
+        rows = {image: image if image < 0 else self.model.pool.row(image) for image in labels}
+        known = {row: labels[image] or None for image, row in rows.items() if row is not None}
+        self.model.update(known, vectors)
         self._history = History(events)
 
     def _require_query(self, what: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,44 +13,44 @@ import numpy.typing as npt
 from ital.evaluation.datasets.base import DataError, Dataset, of_classes
 from ital.evaluation.datasets.prepare import split
 
-SIDE = 16
-"""Pictures are described by their colours at so many places across and down."""
-
-_SHOWN = 96
-
 
 def pictures(folder: Path) -> Dataset:
     """A task for each folder. A quarter of every class is the test set.
 
-    The features are small pictures: colours, not contents. For features of a network, save them as
-    a NumPy archive.
+    The features are embeddings of EfficientNet-Lite0, which are kept in the user's cache.
     """
-    classes = sorted(one for one in folder.iterdir() if one.is_dir() and one.name[0] != ".")
-    files = [(path, one.name) for one in classes for path in sorted(one.iterdir())]
-    files = [(path, name) for path, name in files if path.is_file() and path.name[0] != "."]
-    counts = {one.name: sum(name == one.name for _, name in files) for one in classes}
-    few = [name for name, count in counts.items() if count < 4]
-    if len(counts) < 2 or few:
+    import platformdirs
+    from PIL import Image
+
+    from ital.collection import Collection, index
+
+    key = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    cache = platformdirs.user_cache_path("ital", appauthor=False) / "folders" / key
+    # Every process of a run comes here; the first one does the work.
+    done = index(folder, cache, wait=True)
+    for one in done.skipped:
+        raise DataError(f"{folder / one.path} must be a picture, but: {one.reason}")
+    parts = [Path(path).parts for path in Collection.open(cache).paths] if done.pictures else []
+    counts = Counter(part[0] for part in parts if len(part) > 1)
+    if len(counts) < 2 or min(counts.values()) < 4:
         raise DataError(
             f"{folder} must hold two or more folders, one for each class, of four or more pictures "
-            f"each, got {counts}"
+            f"each, got {dict(sorted(counts.items()))}"
         )
-    features = np.stack([_picture(path, SIDE).ravel() for path, _ in files])
-    names = np.array([name for _, name in files])
+    collection = Collection.open(cache)
+    rows = np.array([row for row, part in enumerate(parts) if len(part) > 1])
+    names = np.array([parts[row][0] for row in rows])
+    features = collection.features()[rows]
     train, test = split(folder, names, len(names), 0.25, seed=0)
+
+    def image(number: int) -> npt.NDArray[np.uint8]:
+        thumbnail = collection.thumbnail(int(collection.ids[rows[train[number]]]))
+        with Image.open(io.BytesIO(thumbnail)) as opened:
+            return np.asarray(opened)
+
     return of_classes(
         folder.resolve().name,
         (features[train], names[train]),
         (features[test], names[test]),
-        image=lambda image: _picture(files[train[image]][0], _SHOWN),
+        image=image,
     )
-
-
-def _picture(path: Path, side: int) -> npt.NDArray[np.uint8]:
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as picture:
-            return np.asarray(picture.convert("RGB").resize((side, side), Image.Resampling.BOX))
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DataError(f"{path} must be a picture, but: {error}") from error

@@ -1,0 +1,224 @@
+"""A collection of pictures, open for searching."""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from ital import checks
+from ital.checks import IntArray
+from ital.collection import pca, pictures
+from ital.collection.encoder import Encoder, Vectors
+from ital.collection.pictures import Picture, UnreadableError
+from ital.collection.scan import Skipped
+from ital.collection.store import Store, StoreError, Table
+from ital.pool import Pool
+from ital.search import Search
+
+_ROWS = 4096
+"""Vectors that are brought to length 1 at a time."""
+
+
+class Collection:
+    """Pictures, each with an identifier that it keeps, and their embeddings.
+
+    Made by ``open``, of what ``ital index`` or ``ital import`` wrote, or by ``from_arrays``.
+    """
+
+    def __init__(
+        self,
+        ids: IntArray,
+        paths: Sequence[str],
+        root: Path,
+        features: Vectors | None = None,
+        store: Store | None = None,
+        table: Table | None = None,
+    ) -> None:
+        self.ids, self.paths, self.root = ids, list(paths), root
+        self._features, self._store, self._table = features, store, table
+
+    @classmethod
+    def open(cls, path: str | PathLike[str], model: str | None = None) -> Collection:
+        """The collection of a folder, or in a folder.
+
+        ``model`` is the fingerprint of one of several models that a folder was indexed with; the
+        last one used if ``None``.
+        """
+        store = Store.find(Path(path))
+        known = store.about.models
+        fingerprint = model or store.about.current
+        if model is not None and model not in known:
+            raise StoreError(f"model must be one of {', '.join(known)}, got {model!r}")
+        table = None if fingerprint is None else store.table(fingerprint)
+        if table is None or not len(table):
+            raise StoreError(f"the collection in {store.folder} holds no pictures yet")
+        entries = table.entries()
+        ids = np.array([entry.id for entry in entries], dtype=np.int64)
+        return cls(ids, [entry.path for entry in entries], store.root, store=store, table=table)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        features: npt.ArrayLike,
+        paths: Sequence[str | PathLike[str]],
+        ids: npt.ArrayLike | None = None,
+        root: str | PathLike[str] = ".",
+    ) -> Collection:
+        """A collection in memory, of embeddings from elsewhere.
+
+        ``paths`` are those of the pictures, from ``root`` on. Identifiers are 1, 2, and so on if
+        none are given.
+        """
+        vectors = unit_vectors(features)
+        names = [str(path) for path in paths]
+        if len(names) != len(vectors):
+            raise ValueError(f"paths must be {len(vectors)}, one for each vector, got {len(names)}")
+        given = np.arange(1, len(vectors) + 1) if ids is None else ids
+        known = checks.identifiers(given, "ids", len(vectors))
+        return cls(known, names, Path(root), features=vectors)
+
+    def __len__(self) -> int:
+        """The number of pictures."""
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"<ital.Collection: {len(self)} pictures in {self.root}>"
+
+    def features(self) -> Vectors:
+        """The embeddings, a contiguous row of length 1 for each of ``ids``. They are read once."""
+        if self._features is None:
+            self._features = self._read()
+            self._features.flags.writeable = False
+        return self._features
+
+    def _read(self) -> Vectors:
+        # Filled a part at a time, so that there never is a second copy.
+        assert self._table is not None
+        project = self._projection
+        width = self._table.dimension if project is None else len(project.components)
+        features = np.empty((len(self), width), np.float32)
+        for places, vectors in self._table.embeddings(self.ids):
+            features[places] = vectors if project is None else project(vectors)
+        return features
+
+    @functools.cached_property
+    def _projection(self) -> pca.Projection | None:
+        if self._store is None or self._table is None or not self._dimension:
+            return None
+        return pca.load(self._store.folder, self._table.fingerprint, self._dimension)
+
+    @property
+    def _dimension(self) -> int:
+        if self._store is None or self._table is None:
+            return 0
+        return self._store.about.pca.get(self._table.fingerprint, 0)
+
+    @functools.cached_property
+    def pool(self) -> Pool:
+        """The embeddings as a pool that many searches can share."""
+        kind = None
+        if self._store is not None and self._table is not None:
+            kind = f"{self._table.fingerprint} {self._dimension}"
+        return Pool(self.features(), self.ids, kind)
+
+    def search(self, **kwargs: Any) -> Search:
+        """A search over the collection, with identifiers instead of row numbers.
+
+        It takes the arguments of ``ital.Search`` after the first.
+        """
+        return Search(self.pool, **kwargs)
+
+    def load_search(self, path: str | PathLike[str]) -> Search:
+        """A search over the collection that was saved, whatever pictures came and went since."""
+        return Search.load(path, self.pool)
+
+    def path(self, identifier: int) -> Path:
+        """Where a picture is."""
+        return self.root / self.paths[self._row(identifier)]
+
+    def image(self, identifier: int) -> Image.Image:
+        """A picture from its file, upright and in RGB, in its full size."""
+        path = self.path(identifier)
+        with path.open("rb") as file:
+            return _decoded(file, path, least=pictures.MAX_PIXELS).image
+
+    def thumbnail(self, identifier: int) -> bytes:
+        """A JPEG of 256 pixels: from the collection, or from the file if that has none."""
+        path = self.path(identifier)
+        kept = self._table.thumbnail(identifier) if self._table is not None else None
+        if kept is not None:
+            return kept
+        with path.open("rb") as file:
+            return pictures.thumbnail(_decoded(file, path, pictures.THUMBNAIL).image)
+
+    def embed(self, image: str | PathLike[str] | bytes | Image.Image) -> Vectors:
+        """The embedding of a picture from outside, for ``search.query``: a file, bytes or image."""
+        encoder = self._encoder
+        least = encoder.least
+        with pictures.quietly():
+            if isinstance(image, Image.Image):
+                picture = pictures.from_image(image, least)
+            elif isinstance(image, bytes):
+                picture = _decoded(io.BytesIO(image), "image", least)
+            else:
+                with Path(image).open("rb") as file:
+                    picture = _decoded(file, image, least)
+        vectors = encoder.embed(encoder.prepare(picture.image)[None])
+        if self._projection is not None:
+            vectors = self._projection(vectors)
+        vector: Vectors = vectors[0]
+        return vector
+
+    @functools.cached_property
+    def _encoder(self) -> Encoder:
+        model = None
+        if self._store is not None and self._table is not None:
+            model = self._store.model(self._table.fingerprint)
+        if model is None:
+            raise StoreError(
+                "embed needs the model that described the pictures, but their embeddings came from "
+                "elsewhere: give their own kind of vector to search.query"
+            )
+        return Encoder(model)
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """The files that are not in the collection, and why."""
+        return [] if self._store is None else self._store.skipped()
+
+    def _row(self, identifier: int) -> int:
+        checks.whole_number(identifier, "identifier", least=0)
+        row = int(np.searchsorted(self.ids, identifier))
+        if row == len(self.ids) or self.ids[row] != identifier:
+            raise IndexError(f"identifier must be that of a picture, got {identifier!r}")
+        return row
+
+
+def unit_vectors(features: npt.ArrayLike) -> Vectors:
+    """Vectors in single precision, at length 1; zeros stay as they are."""
+    array = checks.matrix(features, "features")
+    result = np.empty(array.shape, np.float32)
+    finite = np.empty(len(array), dtype=bool)
+    for start in range(0, len(array), _ROWS):
+        part = array[start : start + _ROWS].astype(np.float64)
+        finite[start : start + _ROWS] = checks.squares_are_finite(part)
+        with np.errstate(invalid="ignore", over="ignore"):
+            length = np.linalg.norm(part, axis=1, keepdims=True)
+            result[start : start + _ROWS] = part / np.where(length > 0, length, 1)
+    checks.finite_rows(finite, "features")
+    return result
+
+
+def _decoded(file: Any, name: Any, least: int) -> Picture:
+    try:
+        return pictures.decode(file, least)
+    except UnreadableError as error:
+        raise UnreadableError(f"{name} must be a picture, but: {error}") from error

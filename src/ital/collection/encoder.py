@@ -1,0 +1,98 @@
+"""Embeddings of pictures: a model in ONNX Runtime, and pictures in the form that it wants."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from ital.collection.models import NORMALISATIONS, Model, ModelError
+from ital.collection.pictures import THUMBNAIL
+
+Vectors = npt.NDArray[np.float32]
+
+_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8}
+
+
+class Encoder:
+    """A model that turns pictures into vectors of length 1."""
+
+    def __init__(self, model: Model, threads: int = 0) -> None:
+        self.model = model
+        self._session = model.session(threads)
+        declared = self._session.get_inputs()[0]
+        if declared.type not in _TYPES:
+            raise ModelError(f"{model.name} must take numbers of 8, 16 or 32 bits: {declared.type}")
+        self._input, self._dtype = declared.name, _TYPES[declared.type]
+        first = declared.shape[0]
+        self._fixed = first if isinstance(first, int) and first > 0 else None
+        axes = (3, 1, 1) if model.layout == "NCHW" else (3,)
+        mean, deviation = NORMALISATIONS[model.normalisation]
+        self._mean = np.array(mean, np.float32).reshape(axes)
+        self._scale = (1 / np.array(deviation, np.float64)).astype(np.float32).reshape(axes)
+
+    @property
+    def least(self) -> int:
+        """Pixels that a picture should have on its shorter side, for the model and a thumbnail."""
+        return max(THUMBNAIL, math.ceil(self.model.side / self.model.crop))
+
+    def prepare(self, image: Image.Image) -> npt.NDArray[np.generic]:
+        """The middle of a picture as an array that the model takes."""
+        side, crop = self.model.side, self.model.crop * min(image.size)
+        left, top = (image.width - crop) / 2, (image.height - crop) / 2
+        square = image.resize(
+            (side, side), Image.Resampling.BICUBIC, (left, top, left + crop, top + crop)
+        )
+        pixels = np.asarray(square)
+        if self.model.layout == "NCHW":
+            pixels = pixels.transpose(2, 0, 1)
+        if self._dtype == np.uint8:
+            return np.ascontiguousarray(pixels)
+        array = np.empty(pixels.shape, np.float32)
+        np.subtract(pixels, self._mean, out=array, dtype=np.float32)
+        array *= self._scale
+        return array.astype(self._dtype, copy=False)
+
+    def embed(self, prepared: npt.NDArray[np.generic]) -> Vectors:
+        """A vector of length 1 for each of some prepared pictures; NaN where a model gives none."""
+        vectors = self._pooled(self.run(prepared, self.model.output)).astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors.astype(np.float32)
+
+    def run(self, prepared: npt.NDArray[np.generic], output: str) -> npt.NDArray[np.floating]:
+        """Any output of the model, as it comes."""
+        size = self._fixed or len(prepared)
+        parts = []
+        for start in range(0, len(prepared), size):
+            part = prepared[start : start + size]
+            missing = size - len(part)
+            if missing:  # the model takes batches of one size only
+                part = np.concatenate([part, np.repeat(part[-1:], missing, axis=0)])
+            parts.append(self._run(part, output)[: size - missing])
+        return np.concatenate(parts)
+
+    def _run(self, part: npt.NDArray[np.generic], output: str) -> npt.NDArray[np.floating]:
+        try:
+            values = np.asarray(self._session.run([output], {self._input: part})[0])
+        except Exception as error:  # ONNX Runtime has no common class for what it raises
+            reason = " ".join(str(error).split())
+            raise ModelError(f"{self.model.name} cannot be run: {reason}") from error
+        if values.dtype.kind not in "fiu" or values.ndim < 2 or len(values) != len(part):
+            raise ModelError(
+                f"the output {output} of {self.model.name} must be a vector for each picture, got "
+                f"{values.dtype} of the shape {values.shape} for {len(part)} pictures"
+            )
+        return values
+
+    def _pooled(self, values: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+        """One vector for each picture: the mean of a map, the first of a row of tokens."""
+        if values.ndim == 4:
+            axes = (2, 3) if self.model.layout == "NCHW" else (1, 2)
+            pooled: npt.NDArray[np.floating] = values.mean(axis=axes)
+            return pooled
+        if values.ndim == 3:
+            return values[:, 0]
+        return values.reshape(len(values), -1)

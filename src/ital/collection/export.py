@@ -1,0 +1,115 @@
+"""What a search found, for other programs and for people: tables, lists, folders."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ital import checks
+from ital.collection.collection import Collection
+from ital.durable import write_whole
+from ital.search import Search
+
+
+@dataclass(frozen=True)
+class Found:
+    """A picture among the results of a search."""
+
+    rank: int
+    id: int
+    path: str
+    """From the folder of the collection on."""
+    probability: float
+    mean: float
+    label: str
+    """What was said of the picture: yes, no, cannot say, or nothing."""
+
+
+_WORDS = {True: "yes", False: "no", None: "cannot say"}
+
+
+def found(
+    collection: Collection, search: Search, top: int | None = None, threshold: float | None = None
+) -> list[Found]:
+    """The best pictures first: the ``top`` ones, or those of at least this probability, or all."""
+    if threshold is not None:
+        checks.probability(threshold, "threshold")
+    results, labels = search.results(top), search.labels
+    place = {int(identifier): row for row, identifier in enumerate(collection.ids)}
+    listed = [
+        Found(
+            rank,
+            identifier,
+            collection.paths[place[identifier]],
+            float(probability),
+            float(mean),
+            _WORDS[labels[identifier]] if identifier in labels else "",
+        )
+        for rank, (identifier, probability, mean) in enumerate(
+            zip(results.ids.tolist(), results.probabilities, results.means, strict=True), start=1
+        )
+    ]
+    return [one for one in listed if threshold is None or one.probability >= threshold]
+
+
+def to_csv(results: Sequence[Found]) -> str:
+    """A table with a line for each picture."""
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, list(Found.__dataclass_fields__), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(one) for one in results)
+    return stream.getvalue()
+
+
+def to_json(results: Sequence[Found], root: Path) -> str:
+    """A list of objects, with the folder from which their paths go on."""
+    return json.dumps({"root": str(root.resolve()), "pictures": [asdict(one) for one in results]})
+
+
+def to_paths(results: Sequence[Found], root: Path) -> str:
+    """Whole paths, one on each line."""
+    for one in results:
+        if "\n" in one.path:
+            raise ValueError(f"a list of paths cannot hold {one.path!r}: choose the format json")
+    return "".join(f"{root.resolve() / one.path}\n" for one in results)
+
+
+_NAME = 255
+"""Bytes that the name of a file may have."""
+
+FILES: dict[str, Callable[[Sequence[Found], Path], str]] = {
+    "csv": lambda results, root: to_csv(results),
+    "json": to_json,
+    "paths": to_paths,
+}
+FOLDERS: dict[str, Callable[[Path, Path], object]] = {
+    "copies": shutil.copy2,
+    "links": lambda source, target: target.symlink_to(source),
+}
+"""What can be written, by name: files of text, and folders of pictures."""
+
+
+def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> None:
+    """Write results to a file, or to a folder that is new or empty."""
+    if kind in FILES:
+        write_whole(out, FILES[kind](results, root))
+        return
+    if kind not in FOLDERS:
+        raise ValueError(f"format must be one of {', '.join([*FILES, *FOLDERS])}, got {kind!r}")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ValueError(f"out must be a new or an empty folder, got {str(out)!r}")
+    missing = [one.path for one in results if not (root / one.path).is_file()]
+    if missing:
+        raise ValueError(f"{len(missing)} pictures are not where they were: {missing[0]!r}, …")
+    out.mkdir(parents=True, exist_ok=True)
+    width = len(str(len(results)))
+    for one in results:
+        source = root.resolve() / one.path
+        # The rank keeps pictures of the same name apart, and the order when they are listed.
+        name = f"{one.rank:0{width}}-{source.stem}".encode()[: _NAME - len(source.suffix.encode())]
+        FOLDERS[kind](source, out / f"{name.decode(errors='ignore')}{source.suffix}")

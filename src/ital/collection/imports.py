@@ -1,0 +1,175 @@
+"""Embeddings that someone has already: NumPy, Parquet and Lance files as collections."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import lancedb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import parquet
+
+from ital.collection.collection import Collection, unit_vectors
+from ital.collection.reader import Content
+from ital.collection.store import Row, Store, Table
+from ital.pool import Pool
+
+FEATURES = ("features", "embedding", "embeddings", "vector", "vectors", "X")
+PATHS = ("paths", "path", "file", "files", "filename", "image")
+"""Names of arrays and columns that are looked for, in this order."""
+
+_BATCH = 4096
+
+
+def import_embeddings(
+    file: str | PathLike[str],
+    to: str | PathLike[str],
+    paths: Sequence[str] | None = None,
+    root: str | PathLike[str] = ".",
+) -> Collection:
+    """Make a collection of embeddings in a file, and open it.
+
+    Args:
+        file: ``.npy``, ``.npz``, ``.parquet`` or a ``.lance`` table.
+        to: the folder for the collection. One that is there gets a second set of embeddings, and
+            pictures keep their identifiers by their paths.
+        paths: where the pictures are, if the file does not tell, from ``root`` on.
+        root: the folder of the pictures.
+
+    """
+    features, own = _read(Path(file))
+    names = own if paths is None else list(paths)
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise ValueError(f"paths must be texts, but those of {file} are not all")
+    if names is None:
+        raise ValueError(f"paths must be given, for {file} does not tell where its pictures are")
+    vectors = unit_vectors(features)
+    if len(names) != len(vectors) or len(set(names)) != len(names):
+        raise ValueError(
+            f"paths must be different, one for each of {len(vectors)} vectors, got {len(names)}, "
+            f"{len(set(names))} of them different"
+        )
+    digest = hashlib.sha256(Pool(vectors).fingerprint.encode())
+    digest.update("\0".join(names).encode())
+    fingerprint = f"import-{digest.hexdigest()[:16]}"
+    store = Store.create(Path(to), Path(root))
+    with store.locked():
+        ids = _identifiers(store, names)
+        table = store.table(fingerprint)
+        if table is None or len(table) != len(names):  # the latter if a crash came in between
+            # Known before it is written, so that its identifiers are given to no others.
+            store.write_about(models={**store.about.models, fingerprint: None})
+            _write(store.create_table(fingerprint, vectors.shape[1]), ids, names, vectors)
+        store.use(fingerprint, None)
+    return Collection.open(store.folder)
+
+
+def _identifiers(store: Store, names: Sequence[str]) -> list[int]:
+    """Those that pictures of the same paths have, under the current model or another."""
+    tables = sorted(store.tables(), key=lambda table: table.fingerprint != store.about.current)
+    fresh = itertools.count(store.next_id())
+    known: dict[str, int] = {}
+    for table in tables:
+        taken = set(known.values())
+        for entry in table.entries():
+            if entry.id not in taken:
+                known.setdefault(entry.path, entry.id)
+    return [known[name] if name in known else next(fresh) for name in names]
+
+
+def _write(
+    table: Table, ids: Sequence[int], names: Sequence[str], vectors: npt.NDArray[np.float32]
+) -> None:
+    for start in range(0, len(names), _BATCH):
+        part = slice(start, start + _BATCH)
+        rows = [
+            Row(identifier, name, "", -1, -1, Content(0, 0, None, vector))
+            for identifier, name, vector in zip(ids[part], names[part], vectors[part], strict=True)
+        ]
+        table.write(rows, new=True)
+    table.tidy()
+
+
+def _read(file: Path) -> tuple[Any, list[str] | None]:
+    """Features and, if the file has them, paths."""
+    kinds = {".npy": _npy, ".npz": _npz, ".parquet": _parquet, ".lance": _lance}
+    if file.suffix not in kinds:
+        raise ValueError(f"file must end in {', '.join(kinds)}, got {str(file)!r}")
+    if not file.exists():
+        raise FileNotFoundError(f"file must be there, but {str(file)!r} is not")
+    try:
+        return kinds[file.suffix](file)
+    except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, pa.ArrowException) as error:
+        raise ValueError(f"{file} must be a {file.suffix} file, but: {error}") from error
+
+
+def _npy(file: Path) -> tuple[Any, list[str] | None]:
+    with _as_os_error():
+        return np.load(file, mmap_mode="r", allow_pickle=False), None
+
+
+def _npz(file: Path) -> tuple[Any, list[str] | None]:
+    with file.open("rb") as stream:
+        with _as_os_error():
+            archive = np.load(stream, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise ValueError("it holds a single array")
+            names = list(archive)
+        features, paths = _chosen(file, names)
+        with _as_os_error():
+            found = None if paths is None else _texts(archive[paths])
+            return archive[features], found
+
+
+def _parquet(file: Path) -> tuple[Any, list[str] | None]:
+    return _columns(file, parquet.read_table(file))
+
+
+def _lance(file: Path) -> tuple[Any, list[str] | None]:
+    with _as_os_error():
+        table = lancedb.connect(file.parent).open_table(file.stem).to_arrow()
+    return _columns(file, table)
+
+
+def _texts(names: npt.NDArray[Any]) -> list[str]:
+    return [name.decode() if isinstance(name, bytes) else str(name) for name in names.tolist()]
+
+
+@contextmanager
+def _as_os_error() -> Iterator[None]:
+    """Tell what libraries say of a file, as a ValueError, from what we say of its content."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise OSError(str(error)) from error
+
+
+def _columns(file: Path, table: pa.Table) -> tuple[Any, list[str] | None]:
+    features, paths = _chosen(file, table.column_names)
+    column = table[features].combine_chunks()
+    ragged = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+    if not ragged and not pa.types.is_fixed_size_list(column.type):
+        raise ValueError(f"the column {features} of {file} must hold vectors, got {column.type}")
+    if column.null_count or column.flatten().null_count:
+        raise ValueError(f"the column {features} of {file} must have no missing values")
+    if ragged and len(set(np.diff(column.offsets.to_numpy()).tolist())) > 1:
+        raise ValueError(f"the column {features} of {file} must hold vectors of equal length")
+    vectors = column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
+    return vectors, None if paths is None else table[paths].to_pylist()
+
+
+def _chosen(file: Path, names: Sequence[str]) -> tuple[str, str | None]:
+    features = [name for name in FEATURES if name in names]
+    if not features:
+        raise ValueError(
+            f"{file} must hold one of {', '.join(FEATURES)}, and has {', '.join(names)}"
+        )
+    return features[0], next((name for name in PATHS if name in names), None)

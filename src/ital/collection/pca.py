@@ -1,0 +1,86 @@
+"""Fewer dimensions by principal components, as in section 4.2 of the paper.
+
+The components are learnt once, from the pictures that are there, and kept: pictures that come later
+are projected by the same ones, so that no vector ever moves.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ital import checks
+from ital.collection.encoder import Vectors
+from ital.collection.store import StoreError, Table
+from ital.durable import write_whole
+
+_SAMPLE = 20_000
+"""Pictures that the components are learnt from, if there are more."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Principal components of embeddings."""
+
+    mean: npt.NDArray[np.float32]
+    components: npt.NDArray[np.float32]
+
+    def __call__(self, vectors: Vectors) -> Vectors:
+        """Vectors of length 1 in fewer dimensions."""
+        projected = (vectors - self.mean) @ self.components.T
+        length = np.linalg.norm(projected, axis=-1, keepdims=True)
+        return (projected / np.where(length > 0, length, 1)).astype(np.float32)
+
+
+def ensure(folder: Path, table: Table | None, dimension: int) -> None:
+    """Learn the components of a table, unless they were learnt before."""
+    checks.whole_number(dimension, "pca", least=1)
+    if table is None:
+        raise StoreError("pca needs pictures to learn from, and the collection has none")
+    if _path(folder, table.fingerprint, dimension).exists():
+        return
+    most = min(len(table), table.dimension)
+    if dimension > most:
+        raise StoreError(
+            f"pca must be at most {most}, for {len(table)} pictures of {table.dimension} "
+            f"dimensions, got {dimension}"
+        )
+    from sklearn.decomposition import PCA
+
+    fitted = PCA(dimension, svd_solver="covariance_eigh").fit(_sample(table).astype(float))
+    stream = io.BytesIO()
+    np.savez(
+        stream,
+        mean=fitted.mean_.astype(np.float32),
+        components=fitted.components_.astype(np.float32),
+    )
+    write_whole(_path(folder, table.fingerprint, dimension), stream.getvalue())
+
+
+def load(folder: Path, fingerprint: str, dimension: int) -> Projection:
+    """The components that were learnt."""
+    path = _path(folder, fingerprint, dimension)
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as saved:
+            return Projection(saved["mean"], saved["components"])
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise StoreError(f"{path} must hold principal components, but: {error}") from error
+
+
+def _sample(table: Table) -> Vectors:
+    ids = np.array([entry.id for entry in table.entries()])
+    step = -(-len(ids) // _SAMPLE)
+    sample = np.empty((-(-len(ids) // step), table.dimension), np.float32)
+    for places, vectors in table.embeddings(ids):
+        chosen = places % step == 0
+        sample[places[chosen] // step] = vectors[chosen]
+    return sample
+
+
+def _path(folder: Path, fingerprint: str, dimension: int) -> Path:
+    return folder / f"pca-{fingerprint}-{dimension}.npz"

@@ -1,0 +1,208 @@
+"""Pictures from files that nobody vouches for: upright, in RGB, no larger than needed."""
+
+from __future__ import annotations
+
+import errno
+import io
+import math
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+import PIL
+import pillow_heif
+from PIL import Image, ImageCms, UnidentifiedImageError
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "HEIF", "AVIF")
+"""What is tried, by content, in Pillow's names."""
+
+MAX_PIXELS = 250_000_000
+THUMBNAIL = 256
+"""The longer side of a thumbnail in pixels."""
+
+_LARGE = 16_000_000
+"""Pictures of more pixels are decoded one at a time, to bound the memory."""
+
+_STRIP = 4_000_000
+"""Pixels of a large picture that are converted at a time."""
+
+_ORIENTATION = 0x0112
+_UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""How to turn a picture by the orientation that EXIF gives it."""
+
+_one_at_a_time = threading.Lock()
+
+DECODERS = f"1, Pillow {PIL.__version__}, pillow-heif {pillow_heif.__version__}"
+"""What decides which files can be read, our own part first."""
+
+pillow_heif.register_heif_opener()
+Image.init()
+# Pillow refuses pictures from 179 megapixels on and warns from 89. Our limit stands in its place.
+Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+
+
+class UnreadableError(ValueError):
+    """A file that is no picture which can be read; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A decoded picture, scaled down if it was large, and its size in the file."""
+
+    image: Image.Image
+    width: int
+    height: int
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Leave out warnings about oddities within files, which are many and help nobody.
+
+    To be entered by one thread, for all that decode.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def decode(file: BinaryIO, least: int = THUMBNAIL) -> Picture:
+    """The first frame of a file, upright; ``least`` pixels or all it has on its shorter side."""
+    try:
+        with Image.open(file, formats=FORMATS) as image:
+            return _decoded(image, least)
+    except UnreadableError:
+        raise
+    except UnidentifiedImageError:
+        raise UnreadableError("not a picture of a known format") from None
+    except Image.DecompressionBombError:
+        raise UnreadableError(f"over {MAX_PIXELS // 10**6} megapixels") from None
+    except MemoryError as error:
+        raise OSError(errno.ENOMEM, "not enough memory") from error
+    except Exception as error:  # decoders raise whatever comes to their minds
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # it is the disk that fails, not the picture
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UnreadableError(f"cannot be decoded: {reason}") from error
+
+
+def from_image(image: Image.Image, least: int = THUMBNAIL) -> Picture:
+    """A picture that someone has opened, prepared like those from files."""
+    return _decoded(image.copy(), least)
+
+
+def thumbnail(image: Image.Image) -> bytes:
+    """A JPEG whose longer side has 256 pixels, or fewer if the picture has."""
+    small = image.copy()
+    small.thumbnail((THUMBNAIL, THUMBNAIL), Image.Resampling.HAMMING)
+    stream = io.BytesIO()
+    small.save(stream, "JPEG", quality=85)
+    return stream.getvalue()
+
+
+def _decoded(image: Image.Image, least: int) -> Picture:
+    width, height = image.size
+    if width * height > MAX_PIXELS:
+        raise UnreadableError(
+            f"{width} x {height} pixels, which is over {MAX_PIXELS // 10**6} megapixels"
+        )
+    # The JPEG decoder scales by 1/2, 1/4 or 1/8 at once, which saves most of its work.
+    factor = least / min(width, height)
+    image.draft("RGB", (math.ceil(width * factor), math.ceil(height * factor)))
+    if image.width * image.height > _LARGE:
+        with _one_at_a_time:
+            image.load()
+            small = _reduced(image, max(1, min(image.size) // least))
+    else:
+        image.load()
+        small = _rgb(image, _white_point(image))
+    if image.format == "TIFF":
+        width, height = image.size  # Pillow has turned it
+    turn = _UPRIGHT.get(_orientation(image))
+    if turn is not None:
+        small = small.transpose(turn)
+        if turn not in (_UPRIGHT[2], _UPRIGHT[3], _UPRIGHT[4]):
+            width, height = height, width
+    return Picture(small, width, height)
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        orientation = image.getexif().get(_ORIENTATION)
+    except Exception:  # a picture is worth having without its EXIF, however broken that is
+        return 1
+    return orientation if isinstance(orientation, int) else 1
+
+
+def _reduced(image: Image.Image, factor: int) -> Image.Image:
+    """A large picture in RGB, ``factor`` times smaller, without a second one of its size."""
+    white = _white_point(image)
+    small = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
+    for top, strip in _strips(image, factor):
+        small.paste(_rgb(strip, white).reduce(factor), (0, top // factor))
+    return small
+
+
+def _strips(image: Image.Image, factor: int) -> Iterator[tuple[int, Image.Image]]:
+    """Parts of a picture from above, of a multiple of ``factor`` rows, and where they begin."""
+    rows = max(1, _STRIP // (image.width * factor)) * factor
+    for top in range(0, image.height, rows):
+        strip = image.crop((0, top, image.width, min(top + rows, image.height)))
+        strip.info = image.info
+        yield top, strip
+
+
+def _white_point(image: Image.Image) -> tuple[float, float]:
+    """What is black and what is white in a picture of more than 8 bits."""
+    if image.mode.startswith("I;16"):
+        return 0.0, 65535.0
+    if image.mode not in ("I", "F"):
+        return 0.0, 255.0
+    low, high = math.inf, -math.inf
+    for _, strip in _strips(image, 1):
+        values = np.asarray(strip, dtype=np.float64)
+        finite = values[np.isfinite(values)]
+        if finite.size:
+            low, high = min(low, finite.min()), max(high, finite.max())
+    low, high = (0.0, 1.0) if low > high else (float(low), float(high))
+    if low >= 0 and high <= 65535 and image.mode == "I":
+        return 0.0, 255.0 if high <= 255 else 65535.0
+    return low, high
+
+
+def _rgb(image: Image.Image, white: tuple[float, float]) -> Image.Image:
+    """A picture in RGB; on white, where it is transparent."""
+    if image.mode == "CMYK":
+        return _from_cmyk(image)
+    if image.mode.startswith("I;16") or image.mode in ("I", "F"):
+        low, high = white
+        values = np.nan_to_num(np.asarray(image).astype(np.float32), nan=low, posinf=high)
+        scaled = np.clip((values - low) * (255 / max(high - low, 1e-30)), 0, 255)
+        return Image.fromarray(np.rint(scaled).astype(np.uint8)).convert("RGB")
+    if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+    return image.convert("RGB")
+
+
+def _from_cmyk(image: Image.Image) -> Image.Image:
+    """Printing inks as colours on a screen: by the picture's own profile, if it has one."""
+    try:
+        profile = ImageCms.ImageCmsProfile(io.BytesIO(image.info["icc_profile"]))
+        result = ImageCms.profileToProfile(
+            image, profile, ImageCms.createProfile("sRGB"), outputMode="RGB"
+        )
+    except (KeyError, OSError, ImageCms.PyCMSError):
+        return image.convert("RGB")
+    return image.convert("RGB") if result is None else result

@@ -1,0 +1,345 @@
+"""Collections on disk: a folder with a LanceDB table for each model, and a file about them all.
+
+A table has a row for each picture. Writes are versions of Lance, which are there as a whole or not
+at all, whatever dies in between.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import lancedb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from filelock import FileLock, Timeout
+
+from ital.collection.encoder import Vectors
+from ital.collection.identity import Entry
+from ital.collection.models import Model
+from ital.collection.reader import Content, Read
+from ital.collection.scan import Skipped, is_unicode
+from ital.durable import write_whole
+
+FOLDER = ".ital"
+"""Where a collection lives within its folder of pictures."""
+
+_ABOUT, _SKIPPED, _LOCK = "collection.json", "skipped.json", "lock"
+_FORMAT, _VERSION = "ital collection", 1
+_KEPT = timedelta(hours=1)
+"""How long readers may go on with a version of a table that has been replaced."""
+
+
+_NAME = "pictures-{}"
+"""Of the table of a model, by its fingerprint."""
+
+_ENTRY = ("id", "path", "hash", "size", "modified")
+_CONTENT = ("width", "height", "thumbnail")
+"""Columns of an entry, and of its content beside the embedding."""
+
+
+class StoreError(ValueError):
+    """A collection that cannot be read or written."""
+
+
+@dataclass(frozen=True)
+class Row(Entry):
+    """All that a collection knows of a picture."""
+
+    content: Content
+
+
+@dataclass
+class About:
+    """The file about all tables of a collection."""
+
+    root: str
+    """Where the pictures are; from the collection's folder on, if it lies within theirs."""
+    next_id: int = 1
+    """No identifier below it may be given to a new picture."""
+    current: str | None = None
+    """The fingerprint of the model that was used last."""
+    models: dict[str, dict[str, Any] | None] = field(default_factory=dict)
+    """Models by their fingerprints; ``None`` where embeddings came from elsewhere."""
+    pca: dict[str, int] = field(default_factory=dict)
+    """The dimensions to which embeddings are reduced, by model; 0 if they are not."""
+
+
+class Store:
+    """The folder of a collection."""
+
+    def __init__(self, folder: Path) -> None:
+        if not is_unicode(str(folder)):
+            raise StoreError(f"the path {folder!r} must be Unicode: give another place by --to")
+        self.folder = folder
+        self.about = self._read_about()
+        self._database = lancedb.connect(folder)
+
+    @classmethod
+    def find(cls, path: Path) -> Store:
+        """The collection in a folder of pictures, or that which the folder is itself."""
+        for folder in (path / FOLDER, path):
+            if (folder / _ABOUT).is_file():
+                return cls(folder)
+        raise StoreError(
+            f"{path} must be a folder that was indexed, but has no {FOLDER}: run ital index first"
+        )
+
+    @classmethod
+    def create(cls, folder: Path, root: Path) -> Store:
+        """The collection in ``folder``, a new one if there is none, of the pictures in ``root``."""
+        if folder.resolve() == root.resolve():
+            raise StoreError(f"{folder} must not be the folder of the pictures itself")
+        inside = folder.parent.resolve() == root.resolve()
+        place = ".." if inside else str(root.resolve())
+        if (folder / _ABOUT).is_file():
+            store = cls(folder)
+            if store.root.resolve() != root.resolve():
+                raise StoreError(f"{folder} holds a collection of {store.root}, not of {root}")
+            return store
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            names = [one.name for one in folder.iterdir()]
+            # What a crash left of the very beginning is nothing.
+            others = [name for name in names if name != _LOCK and not name.startswith(f".{_ABOUT}")]
+            if others:
+                raise StoreError(f"{folder} must be a new or empty folder, but holds {others[:5]}")
+            write_whole(folder / _ABOUT, _json(About(place)))
+        except OSError as error:
+            raise StoreError(
+                f"cannot write to {folder} ({error.strerror}): give another place by --to"
+            ) from error
+        return cls(folder)
+
+    @contextmanager
+    def locked(self, wait: bool = False) -> Iterator[None]:
+        """Keep all other processes from changing the collection."""
+        try:
+            lock = FileLock(self.folder / _LOCK, timeout=-1 if wait else 0).acquire()
+        except Timeout:
+            raise StoreError(f"another process is indexing into {self.folder}") from None
+        with lock:
+            self.about = self._read_about()
+            yield
+
+    @property
+    def root(self) -> Path:
+        """The folder of the pictures."""
+        return self.folder.parent if self.about.root == ".." else Path(self.about.root)
+
+    def _read_about(self) -> About:
+        path = self.folder / _ABOUT
+        try:
+            content = json.loads(path.read_bytes())
+            kind = (content.pop("format"), content.pop("version"))
+            if kind != (_FORMAT, _VERSION):
+                raise ValueError(f"it is of the kind {kind}, not {(_FORMAT, _VERSION)}")
+            about = About(**content)
+            if about.current is not None and about.current not in about.models:
+                raise ValueError(f"it knows no model {about.current!r}")
+            return about
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StoreError(f"{path} must describe a collection, but: {error}") from error
+
+    def write_about(self, **changes: Any) -> None:
+        """Change what is known of all tables."""
+        about = About(**{**asdict(self.about), **changes})
+        with self._plainly("write to"):
+            write_whole(self.folder / _ABOUT, _json(about))
+        self.about = about
+
+    def model(self, fingerprint: str) -> Model | None:
+        """A model by its fingerprint; ``None`` if its embeddings came from elsewhere."""
+        content = self.about.models[fingerprint]
+        return None if content is None else Model(**content)
+
+    def use(self, fingerprint: str, model: Model | None) -> None:
+        """Make a model the current one. A file of it may have moved since it was last used."""
+        models = {**self.about.models, fingerprint: None if model is None else asdict(model)}
+        if (models, fingerprint) != (self.about.models, self.about.current):
+            self.write_about(models=models, current=fingerprint)
+
+    def table(self, fingerprint: str) -> Table | None:
+        """The table of a model, if there is one."""
+        # A crash may have come before the first version of a table.
+        if not any((self._place(fingerprint) / "_versions").glob("*.manifest")):
+            return None
+        with self._plainly("read"):
+            table = self._database.open_table(_NAME.format(fingerprint))
+            return Table(self, table, fingerprint)
+
+    def create_table(self, fingerprint: str, dimension: int) -> Table:
+        """A new table for a model, in the place of any that there is."""
+        with self._plainly("write to"):
+            if self._place(fingerprint).exists():
+                shutil.rmtree(self._place(fingerprint))
+            name = _NAME.format(fingerprint)
+            table = self._database.create_table(name, schema=_schema(dimension))
+            return Table(self, table, fingerprint)
+
+    def _place(self, fingerprint: str) -> Path:
+        return self.folder / f"{_NAME.format(fingerprint)}.lance"
+
+    def tables(self) -> list[Table]:
+        """The tables of all models."""
+        found = [self.table(fingerprint) for fingerprint in self.about.models]
+        return [table for table in found if table is not None]
+
+    def next_id(self) -> int:
+        """The lowest identifier that no picture has or had, under any model."""
+        highest = (entry.id for table in self.tables() for entry in table.entries())
+        return max(self.about.next_id, max(highest, default=0) + 1)
+
+    def skipped(self, decoders: str | None = None) -> list[Skipped]:
+        """What the last run left out; nothing, if that was with other than these ``decoders``."""
+        path = self.folder / _SKIPPED
+        if not path.exists():
+            return []
+        try:
+            content = json.loads(path.read_bytes())
+            if decoders not in (None, content["decoders"]):
+                return []
+            return [Skipped(**one) for one in content["files"]]
+        except (ValueError, TypeError, KeyError) as error:
+            raise StoreError(f"{path} must list skipped files, but: {error}") from error
+
+    def write_skipped(self, skipped: Sequence[Skipped], decoders: str) -> None:
+        content = {"decoders": decoders, "files": [asdict(one) for one in skipped]}
+        with self._plainly("write to"):
+            write_whole(self.folder / _SKIPPED, json.dumps(content, indent=1))
+
+    @contextmanager
+    def _plainly(self, doing: str) -> Iterator[None]:
+        """Say in a sentence what LanceDB and the file system say in many."""
+        try:
+            yield
+        except (OSError, RuntimeError, ValueError) as error:
+            text = " ".join(str(error).split())
+            full = any(word in text for word in ("No space left", "os error 28", "File too large"))
+            reason = "there is no room on the disk" if full else text
+            raise StoreError(
+                f"cannot {doing} {self.folder}: {reason}. All that was indexed before is kept"
+            ) from error
+
+
+def row(identifier: int, read: Read) -> Row:
+    """The row of a file that was read."""
+    assert read.content is not None
+    file = read.file
+    return Row(identifier, file.path, read.hash, file.size, file.modified, read.content)
+
+
+class Table:
+    """The pictures of a collection, as one model sees them."""
+
+    def __init__(self, store: Store, table: Any, fingerprint: str) -> None:
+        self.fingerprint = fingerprint
+        self._store, self._table = store, table
+        self.dimension: int = table.schema.field("embedding").type.list_size
+
+    def __len__(self) -> int:
+        return int(self._table.count_rows())
+
+    def batches(self, *columns: str) -> Iterator[pa.RecordBatch]:
+        """Some columns of all rows, in no particular order, a part at a time."""
+        yield from self._table.search().select(list(columns)).to_batches(batch_size=4096)
+
+    def entries(self) -> list[Entry]:
+        """What is known of all pictures, by identifier."""
+        found = [
+            Entry(*values)
+            for batch in self.batches(*_ENTRY)
+            for values in zip(*(batch[column].to_pylist() for column in _ENTRY), strict=True)
+        ]
+        return sorted(found, key=lambda entry: entry.id)
+
+    def embeddings(self, ids: npt.NDArray[np.int64]) -> Iterator[tuple[Any, Vectors]]:
+        """Embeddings a part at a time, with their places in ``ids``, which are all, ascending."""
+        for batch in self.batches("id", "embedding"):
+            places = np.searchsorted(ids, batch["id"].to_numpy())
+            yield places, _matrix(batch["embedding"])
+
+    def rows(self, ids: Sequence[int]) -> dict[int, Row]:
+        """All that is known of some pictures."""
+        found = self._where(ids, [*_ENTRY, *_CONTENT, "embedding"])
+        vectors = _matrix(found["embedding"].combine_chunks())
+        columns = {name: found[name].to_pylist() for name in (*_ENTRY, *_CONTENT)}
+        rows = {}
+        for place, vector in enumerate(vectors):
+            values = {name: column[place] for name, column in columns.items()}
+            about = {name: values.pop(name) for name in _CONTENT}
+            rows[values["id"]] = Row(**values, content=Content(**about, embedding=vector))
+        return rows
+
+    def thumbnail(self, identifier: int) -> bytes | None:
+        found = self._where([identifier], ["thumbnail"])
+        content: bytes | None = found["thumbnail"][0].as_py() if len(found) else None
+        return content
+
+    def _where(self, ids: Sequence[int], columns: list[str]) -> pa.Table:
+        condition = f"id in ({', '.join(str(int(one)) for one in ids)})"
+        try:
+            return self._table.search().where(condition).select(columns).to_arrow()
+        except (OSError, RuntimeError, ValueError):
+            # The version that was opened has been tidied away since.
+            self._table.checkout_latest()
+            return self._table.search().where(condition).select(columns).to_arrow()
+
+    def write(self, rows: Sequence[Row], new: bool) -> None:
+        """Add pictures, or replace those of the same identifiers: all or none."""
+        columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in _ENTRY}
+        columns |= {name: [getattr(row.content, name) for row in rows] for name in _CONTENT}
+        flat = pa.array(np.concatenate([row.content.embedding for row in rows]))
+        columns["embedding"] = pa.FixedSizeListArray.from_arrays(flat, self.dimension)
+        columns["model"] = [self.fingerprint] * len(rows)
+        table = pa.table(columns, schema=_schema(self.dimension))
+        with self._store._plainly("write to"):
+            if new:
+                self._table.add(table)
+            else:
+                self._table.merge_insert("id").when_matched_update_all().execute(table)
+
+    def delete(self, ids: Sequence[int]) -> None:
+        """Let pictures leave. Their identifiers are never given to others."""
+        self._store.write_about(next_id=self._store.next_id())
+        with self._store._plainly("write to"):
+            self._table.delete(f"id in ({', '.join(map(str, ids))})")
+
+    def tidy(self) -> None:
+        """Join small files into larger ones, and remove what no reader can still be reading."""
+        with self._store._plainly("write to"):
+            self._table.optimize(cleanup_older_than=_KEPT)
+
+
+def _schema(dimension: int) -> pa.Schema:
+    return pa.schema(
+        {
+            "id": pa.int64(),
+            "path": pa.string(),
+            "hash": pa.string(),
+            "size": pa.int64(),
+            "modified": pa.int64(),
+            "width": pa.int32(),
+            "height": pa.int32(),
+            "thumbnail": pa.binary(),
+            "embedding": pa.list_(pa.float32(), dimension),
+            "model": pa.string(),
+        }
+    )
+
+
+def _matrix(column: pa.FixedSizeListArray) -> Vectors:
+    """Vectors where Arrow has them, without a copy."""
+    flat: Vectors = column.flatten().to_numpy(zero_copy_only=True)
+    return flat.reshape(len(column), -1)
+
+
+def _json(about: About) -> str:
+    return json.dumps({"format": _FORMAT, "version": _VERSION, **asdict(about)}, indent=1) + "\n"

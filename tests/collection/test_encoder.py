@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import skimage.data
+import sklearn.datasets
+from networks import BYTE, HALF, means, tokens
+from PIL import Image
+
+from ital.collection.encoder import Encoder
+from ital.collection.models import NORMALISATIONS, ModelError, describe
+
+
+def noise(seed=0, size=(32, 32)) -> Image.Image:
+    rng = np.random.default_rng(seed)
+    return Image.fromarray(rng.integers(0, 256, (*size, 3), dtype=np.uint8))
+
+
+def embedded(model, images):
+    encoder = Encoder(model)
+    return encoder.embed(np.stack([encoder.prepare(image) for image in images]))
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("normalisation", NORMALISATIONS)
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [
+        (("b", 3, 32, 32), None),
+        (("b", 32, 32, 3), None),
+        ((1, 3, 32, 32), None),
+        ((4, 3, 32, 32), None),
+        (("b", 3, "h", "w"), HALF),
+    ],
+)
+def test_colours_reach_the_model_as_it_wants_them(tmp_path, shape, kind, normalisation):
+    """Whatever the layout, batch and type: the means of (x - mean) / deviation, at length 1."""
+    options = {} if kind is None else {"kind": kind}
+    path = means(tmp_path / "m.onnx", shape, **options)
+    images = [noise(seed) for seed in range(5)]
+    found = embedded(describe(str(path), 32, normalisation=normalisation), images)
+    mean, deviation = NORMALISATIONS[normalisation]
+    pixels = np.stack([np.asarray(image, float) for image in images])
+    wanted = unit(((pixels - mean) / deviation).mean(axis=(1, 2)))
+    np.testing.assert_allclose(found, wanted, atol=2e-3 if kind == HALF else 1e-5)
+    assert found.dtype == np.float32
+
+
+def test_bytes_are_given_as_they_are(tmp_path):
+    path = means(tmp_path / "m.onnx", (1, 32, 32, 3), BYTE)
+    images = [noise(seed) for seed in range(3)]
+    wanted = unit(np.stack([np.asarray(image, float).mean(axis=(0, 1)) for image in images]))
+    np.testing.assert_allclose(embedded(describe(str(path)), images), wanted, atol=1e-6)
+
+
+def test_maps_are_averaged_and_the_first_token_counts(tmp_path):
+    images = [noise(seed) for seed in range(2)]
+    wanted = embedded(describe(str(means(tmp_path / "m.onnx"))), images)
+    for shape in (("b", 3, 32, 32), ("b", 32, 32, 3)):
+        path = means(tmp_path / "map.onnx", shape, keep=True)
+        np.testing.assert_allclose(embedded(describe(str(path)), images), wanted, atol=1e-5)
+    path = tokens(tmp_path / "tokens.onnx")
+    np.testing.assert_allclose(embedded(describe(str(path), 32), images), wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("crop", [1.0, 0.5])
+def test_the_middle_is_what_the_model_sees(tmp_path, crop):
+    """Black around the part that is seen must not be seen."""
+    encoder = Encoder(describe(str(means(tmp_path / "m.onnx")), normalisation="unit", crop=crop))
+    image = Image.new("RGB", (120, 60))
+    half = round(30 * crop) + 4  # a margin for what the filter touches
+    image.paste("white", (60 - half, 30 - half, 60 + half, 30 + half))
+    np.testing.assert_allclose(encoder.prepare(image), 1, atol=1e-6)
+    outside = Image.new("RGB", (120, 60), "white")
+    outside.paste("black", (60 - half, 30 - half, 60 + half, 30 + half))
+    np.testing.assert_allclose(encoder.prepare(outside), 0, atol=1e-6)
+
+
+def test_no_vector_is_nan(tmp_path):
+    encoder = Encoder(describe(str(means(tmp_path / "m.onnx")), normalisation="unit"))
+    black = encoder.prepare(Image.new("RGB", (32, 32)))
+    assert np.isnan(encoder.embed(black[None])).all()
+
+
+@pytest.mark.parametrize("axes", [[0], [1, 2, 3], [0, 1, 2, 3]])
+def test_outputs_that_are_no_vectors(tmp_path, axes):
+    path = means(tmp_path / "m.onnx", axes=axes)
+    with pytest.raises(ModelError, match="must be a vector for each picture"):
+        embedded(describe(str(path)), [noise(), noise()])
+
+
+def test_models_that_cannot_be_run(tmp_path):
+    """The picture does not fit what the graph does with it."""
+    path = means(tmp_path / "m.onnx", ("b", 3, "h", "w"), keep=True, factor=5)
+    with pytest.raises(ModelError, match="cannot be run"):
+        embedded(describe(str(path), 32), [noise()])
+
+
+ESPRESSO, PALACE, CATS = 967, 698, range(281, 286)
+
+
+@pytest.mark.parametrize("name", ["lite0", "lite1"])
+def test_known_photographs(name):
+    """Classes of ImageNet: coffee is espresso, china a palace, chelsea a cat."""
+    encoder = Encoder(describe(name))
+    photographs = [
+        Image.fromarray(skimage.data.coffee()),
+        Image.fromarray(sklearn.datasets.load_sample_image("china.jpg")),
+        Image.fromarray(skimage.data.chelsea()),
+    ]
+    logits = encoder.run(np.stack([encoder.prepare(one) for one in photographs]), "logits")
+    coffee, china, chelsea = logits.argmax(axis=1)
+    assert coffee == ESPRESSO
+    assert china == PALACE
+    assert chelsea in CATS
+
+
+@pytest.fixture(scope="module")
+def photographs(corel):
+    images = []
+    for path in sorted(corel.glob("*.jpg")):
+        with Image.open(path) as image:
+            images.append(image.convert("RGB"))
+    return images
+
+
+def all_embedded(name, images, crop=1.0):
+    encoder = Encoder(describe(name, crop=crop))
+    parts = [images[start : start + 20] for start in range(0, len(images), 20)]
+    return np.concatenate(
+        [encoder.embed(np.stack([encoder.prepare(one) for one in part])) for part in parts]
+    )
+
+
+@pytest.mark.parametrize(("name", "least"), [("lite0", 0.96), ("lite1", 0.97)])
+def test_neighbours_are_of_one_kind(photographs, name, least):
+    """Mean precision of the ten nearest neighbours of each photograph of Corel-1k."""
+    vectors = all_embedded(name, photographs)
+    kinds = np.arange(len(vectors)) // 100
+    similarity = vectors @ vectors.T
+    np.fill_diagonal(similarity, -np.inf)
+    neighbours = np.argsort(-similarity, axis=1)[:, :10]
+    assert (kinds[neighbours] == kinds[:, None]).mean() >= least
+
+
+def test_embeddings_are_those_of_the_reference(photographs, data_folder):
+    """The benchmark's own embeddings, of the middle 87.5 %, which others computed."""
+    with np.load(data_folder / "corel1k.npz") as data:
+        reference = unit(np.concatenate([data["X_train"], data["X_test"]]))
+    some = all_embedded("lite0", photographs[::10], crop=0.875)
+    assert (some @ reference.T).max(axis=1).min() > 0.9999

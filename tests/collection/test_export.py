@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from making import draw
+
+from ital.collection import Collection
+from ital.collection.export import FILES, Found, found, write
+
+
+@pytest.fixture
+def searched(tmp_path):
+    """Six pictures, two of them of the same name, and a search that knows three."""
+    names = ["a/x.png", "b/x.png", "c,d.png", 'e"f.png', "ü.png", "g.png"]
+    for number, name in enumerate(names):
+        draw(tmp_path / "pictures" / name, number)
+    features = np.random.default_rng(0).normal(size=(6, 4))
+    collection = Collection.from_arrays(features, names, [3, 4, 7, 8, 9, 20], tmp_path / "pictures")
+    search = collection.search(seed=0)
+    search.query(relevant=[4])
+    search.answer({8: False, 20: None})
+    return collection, search
+
+
+def test_what_was_found(searched):
+    collection, search = searched
+    results = search.results()
+    listed = found(collection, search)
+    assert [one.id for one in listed] == results.ids.tolist()
+    assert [one.rank for one in listed] == [1, 2, 3, 4, 5, 6]
+    assert [one.probability for one in listed] == results.probabilities.tolist()
+    paths = dict(zip(collection.ids.tolist(), collection.paths, strict=True))
+    assert all(one.path == paths[one.id] for one in listed)
+    labels = {one.id: one.label for one in listed if one.label}
+    assert labels == {4: "yes", 8: "no", 20: "cannot say"}
+    assert [one.id for one in found(collection, search, top=2)] == results.ids[:2].tolist()
+    likely = found(collection, search, threshold=0.5)
+    assert [one.id for one in likely] == results.ids[results.probabilities >= 0.5].tolist()
+    with pytest.raises(ValueError, match="threshold"):
+        found(collection, search, threshold=2)
+
+
+def test_tables_and_lists(searched, tmp_path):
+    collection, search = searched
+    listed = found(collection, search)
+    for kind in FILES:
+        write(kind, listed, collection.root, tmp_path / kind)
+    table = list(csv.DictReader(io.StringIO((tmp_path / "csv").read_text("utf-8"))))
+    assert [row["path"] for row in table] == [one.path for one in listed]
+    assert [float(row["probability"]) for row in table] == [one.probability for one in listed]
+    assert {row["id"]: row["label"] for row in table if row["label"]} == {
+        "4": "yes",
+        "8": "no",
+        "20": "cannot say",
+    }
+    content = json.loads((tmp_path / "json").read_text("utf-8"))
+    assert [Found(**one) for one in content["pictures"]] == listed
+    assert content["root"] == str(tmp_path / "pictures")
+    lines = (tmp_path / "paths").read_text("utf-8").splitlines()
+    assert lines == [str(tmp_path / "pictures" / one.path) for one in listed]
+
+
+@pytest.mark.parametrize("kind", ["copies", "links"])
+def test_folders(searched, tmp_path, kind):
+    collection, search = searched
+    listed = found(collection, search)
+    write(kind, listed, collection.root, tmp_path / "out")
+    files = sorted((tmp_path / "out").iterdir())
+    assert len(files) == 6
+    for file, one in zip(files, listed, strict=True):
+        assert file.name == f"{one.rank}-{(tmp_path / one.path).name}"
+        assert file.is_symlink() == (kind == "links")
+        assert file.read_bytes() == (collection.root / one.path).read_bytes()
+    with pytest.raises(ValueError, match="new or an empty folder"):
+        write(kind, listed, collection.root, tmp_path / "out")
+
+
+def test_long_names_and_line_breaks(tmp_path):
+    names = [f"{'x' * 250}.png", f"{'ü' * 125}.png", "a\nb.png"]
+    for number, name in enumerate(names):
+        draw(tmp_path / name, number)
+    listed = [Found(rank, rank, name, 1.0, 1.0, "") for rank, name in enumerate(names, start=1)]
+    write("links", listed, tmp_path, tmp_path / "links")
+    files = sorted((tmp_path / "links").iterdir())
+    assert [file.read_bytes() for file in files] == [
+        (tmp_path / name).read_bytes() for name in names
+    ]
+    with pytest.raises(ValueError, match="choose the format json"):
+        write("paths", listed, tmp_path, tmp_path / "paths")
+    assert not (tmp_path / "paths").exists()
+
+
+def test_missing_pictures_stop_it_before_it_begins(searched, tmp_path):
+    collection, search = searched
+    (collection.root / "g.png").unlink()
+    with pytest.raises(ValueError, match=r"1 pictures are not where they were: 'g\.png'"):
+        write("copies", found(collection, search), collection.root, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_other_formats(tmp_path):
+    with pytest.raises(ValueError, match="format must be one of csv, json, paths, copies, links"):
+        write("xls", [], tmp_path, tmp_path / "out")

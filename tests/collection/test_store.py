@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ital.collection.store as module
+from ital.collection.reader import Content
+from ital.collection.scan import Skipped
+from ital.collection.store import Row, Store, StoreError
+
+
+def row(identifier, dimension=3, path=None):
+    vector = np.random.default_rng(identifier).normal(size=dimension).astype(np.float32)
+    content = Content(4, 5, b"jpeg", vector)
+    return Row(identifier, path or f"{identifier}.png", f"hash {identifier}", 6, 7, content)
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store.create(tmp_path / ".ital", tmp_path)
+    store.write_about(models={"f": None}, current="f")
+    return store
+
+
+def equal(one, other):
+    np.testing.assert_array_equal(one.content.embedding, other.content.embedding)
+    for name in ("id", "path", "hash", "size", "modified"):
+        assert getattr(one, name) == getattr(other, name)
+    assert one.content.thumbnail == other.content.thumbnail
+
+
+def test_rows_come_back(store):
+    table = store.create_table("f", 3)
+    table.write([row(1), row(2)], new=True)
+    table.write([row(5)], new=True)
+    again = Store(store.folder).table("f")
+    assert len(again) == 3
+    assert [entry.id for entry in again.entries()] == [1, 2, 5]
+    for identifier, found in again.rows([1, 5]).items():
+        equal(found, row(identifier))
+    assert again.thumbnail(2) == b"jpeg"
+    assert again.thumbnail(3) is None
+
+
+def test_rows_are_replaced_whole(store):
+    table = store.create_table("f", 3)
+    table.write([row(1), row(2)], new=True)
+    table.write([row(2, path="moved.png")], new=False)
+    assert len(table) == 2
+    equal(table.rows([2])[2], row(2, path="moved.png"))
+
+
+def test_identifiers_of_all_models_count(store):
+    assert store.next_id() == 1
+    table = store.create_table("f", 3)
+    table.write([row(1), row(7)], new=True)
+    store.write_about(models={"f": None, "g": None})
+    store.create_table("g", 2).write([row(9, 2)], new=True)
+    assert store.next_id() == 10
+    store.table("g").delete([9])
+    assert store.next_id() == 10
+    assert Store(store.folder).next_id() == 10
+
+
+def test_tidying_changes_nothing(store):
+    table = store.create_table("f", 3)
+    for identifier in range(1, 9):
+        table.write([row(identifier)], new=True)
+    table.delete([3])
+    before = table.rows(range(1, 9))
+    table.tidy()
+    after = store.table("f").rows(range(1, 9))
+    assert sorted(after) == sorted(before) == [1, 2, 4, 5, 6, 7, 8]
+    for identifier, found in after.items():
+        equal(found, before[identifier])
+
+
+def test_skipped_files_are_kept_with_their_reasons(store):
+    assert store.skipped() == []
+    skipped = [Skipped("a\n\udcff", "odd", 3, 4)]
+    store.write_skipped(skipped, "decoders")
+    assert store.skipped() == store.skipped("decoders") == skipped
+    assert store.skipped("others") == []
+
+
+def test_broken_files_are_named(store, tmp_path):
+    path = store.folder / "collection.json"
+    for content in ("", "[]", '{"format": "other", "version": 1}', "{}"):
+        path.write_text(content)
+        with pytest.raises(StoreError, match="must describe a collection"):
+            Store.find(tmp_path)
+    (store.folder / "skipped.json").write_text("{}")
+    with pytest.raises(StoreError, match="must list"):
+        store.skipped()
+
+
+def test_a_version_of_the_future_is_refused(store, tmp_path):
+    path = store.folder / "collection.json"
+    content = json.loads(path.read_text())
+    content["version"] = 2
+    path.write_text(json.dumps(content))
+    with pytest.raises(StoreError, match="2"):
+        Store.find(tmp_path)
+
+
+def test_a_table_that_is_broken_is_named(store):
+    store.create_table("f", 3).write([row(1)], new=True)
+    for path in (store.folder / "pictures-f.lance" / "_versions").iterdir():
+        path.write_bytes(b"nonsense")
+    with pytest.raises(StoreError, match=f"cannot read {store.folder}"):
+        store.table("f")
+
+
+def test_a_table_without_a_first_version_is_none(store):
+    """A crash came while it was made."""
+    store.create_table("f", 3)
+    shutil.rmtree(store.folder / "pictures-f.lance" / "_versions")
+    assert store.table("f") is None
+    assert store.tables() == []
+    store.create_table("f", 3).write([row(1)], new=True)
+    assert len(store.table("f")) == 1
+
+
+def test_readers_go_on_when_their_version_has_gone(store, monkeypatch):
+    table = store.create_table("f", 3)
+    table.write([row(1)], new=True)
+    reader = Store(store.folder).table("f")
+    assert reader.thumbnail(1) == b"jpeg"
+    monkeypatch.setattr(module, "_KEPT", timedelta(0))
+    table.write([row(2)], new=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Lance warns of what is tested here
+        table.tidy()
+    assert reader.thumbnail(1) == b"jpeg"
+    equal(reader.rows([1])[1], row(1))
+
+
+def test_places_that_will_not_do(tmp_path):
+    with pytest.raises(StoreError, match="must not be the folder of the pictures itself"):
+        Store.create(tmp_path, tmp_path)
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "locksmith.jpg").touch()
+    with pytest.raises(StoreError, match="locksmith"):
+        Store.create(tmp_path / "store", tmp_path)
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    with pytest.raises(StoreError, match="must be Unicode"):
+        Store.create(odd, tmp_path)
+
+
+def test_the_current_model_must_be_known(store, tmp_path):
+    store.write_about(current="g")
+    with pytest.raises(StoreError, match="knows no model 'g'"):
+        Store.find(tmp_path)
+
+
+def test_no_collection(tmp_path):
+    with pytest.raises(StoreError, match="must be a folder that was indexed"):
+        Store.find(tmp_path)
