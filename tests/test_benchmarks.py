@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from making import draw
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -42,3 +43,14 @@ def test_strategies(data_folder, tmp_path):
     report = json.loads(out.read_text())
     assert report.keys() == {"ital", "tcal"}
     assert all(value > 0 for one in report.values() for value in one.values())
+
+
+def test_index(tmp_path):
+    for number in range(20):
+        draw(tmp_path / "pictures" / f"{number}.png", number)
+    out = tmp_path / "index.json"
+    printed = run("index.py", str(tmp_path / "pictures"), "--repeats", "1", "--out", str(out))
+    assert "of the network's speed" in printed
+    report = json.loads(out.read_text())
+    assert report["medians"]["ratio"] > 0
+    assert report["medians"]["again"] > 0

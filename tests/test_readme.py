@@ -43,3 +43,18 @@ def test_every_link_to_a_file_leads_somewhere():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_examples_on_collections(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    whole, saved, arrays, imported, exported = examples("docs/collections.md")
+    run(f"{whole}\n{saved}")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("2465 (")
+    assert lines[1] == "131 131 []"
+    assert "red-apple-1F34E" in lines[-1]
+    run(arrays)
+    run(imported)
+    run(exported)
+    assert "2,b.jpg" in capsys.readouterr().out

@@ -38,22 +38,34 @@ class Encoder:
         """Pixels that a picture should have on its shorter side, for the model and a thumbnail."""
         return max(THUMBNAIL, math.ceil(self.model.side / self.model.crop))
 
-    def prepare(self, image: Image.Image) -> npt.NDArray[np.generic]:
-        """The middle of a picture as an array that the model takes."""
+    def buffer(self, count: int) -> npt.NDArray[np.generic]:
+        """Room for some prepared pictures."""
+        side = self.model.side
+        one = (3, side, side) if self.model.layout == "NCHW" else (side, side, 3)
+        return np.empty((count, *one), self._dtype)
+
+    def prepare(
+        self, image: Image.Image, out: npt.NDArray[np.generic] | None = None
+    ) -> npt.NDArray[np.generic]:
+        """The middle of a picture as an array that the model takes, in ``out`` if it is given."""
         side, crop = self.model.side, self.model.crop * min(image.size)
         left, top = (image.width - crop) / 2, (image.height - crop) / 2
+        # Neighbours found are as good as with a bicubic filter, which takes half as long again.
         square = image.resize(
-            (side, side), Image.Resampling.BICUBIC, (left, top, left + crop, top + crop)
+            (side, side), Image.Resampling.BILINEAR, (left, top, left + crop, top + crop)
         )
         pixels = np.asarray(square)
         if self.model.layout == "NCHW":
             pixels = pixels.transpose(2, 0, 1)
-        if self._dtype == np.uint8:
-            return np.ascontiguousarray(pixels)
-        array = np.empty(pixels.shape, np.float32)
-        np.subtract(pixels, self._mean, out=array, dtype=np.float32)
-        array *= self._scale
-        return array.astype(self._dtype, copy=False)
+        prepared = self.buffer(1)[0] if out is None else out
+        if prepared.dtype == np.float32:
+            np.subtract(pixels, self._mean, out=prepared)
+            np.multiply(prepared, self._scale, out=prepared)
+        elif prepared.dtype == np.uint8:
+            prepared[...] = pixels
+        else:
+            prepared[...] = (pixels - self._mean) * self._scale
+        return prepared
 
     def embed(self, prepared: npt.NDArray[np.generic]) -> Vectors:
         """A vector of length 1 for each of some prepared pictures; NaN where a model gives none."""

@@ -32,9 +32,6 @@ BATCH = 8
 _COMMIT_ROWS, _COMMIT_SECONDS = 256, 5.0
 """What is done is committed when there is so much of it, or so long after the last time."""
 
-_COMMITS_UNTIDIED = 64
-"""Commits after which small files are joined, so that the list of them stays short."""
-
 
 @dataclass
 class Progress:
@@ -101,7 +98,6 @@ class _Run:
         self.table = store.table(model.fingerprint)
         self._pending: list[Row] = []
         self._committed = time.monotonic()
-        self._commits = 0
         self._written: set[int] = set()
 
     def update(self) -> None:
@@ -133,8 +129,7 @@ class _Run:
         if self.progress.skipped != before:
             self.store.write_skipped(self.progress.skipped, pictures.DECODERS)
         if self.table is not None:
-            if self._commits:
-                self.table.tidy()
+            self.table.tidy()
             self.progress.pictures = len(self.table)
         self.report(self.progress)
 
@@ -225,9 +220,7 @@ class _Run:
         self._written.update(row.id for row in self._pending)
         self._pending = []
         self._committed = time.monotonic()
-        self._commits += 1
-        if self._commits % _COMMITS_UNTIDIED == 0:
-            self.table.tidy()
+        self.table.tidy()
 
     def _let_go(self, entries: list[Entry]) -> None:
         """Remove pictures whose files have gone; not those behind a door that is shut."""
@@ -239,7 +232,6 @@ class _Run:
         ]
         if gone and self.table is not None:
             self.table.delete(gone)
-            self._commits += 1
         self.progress.gone = len(gone)
 
 

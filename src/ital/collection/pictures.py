@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 import PIL
 import pillow_heif
-from PIL import Image, ImageCms, UnidentifiedImageError
+from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "HEIF", "AVIF")
 """What is tried, by content, in Pillow's names."""
@@ -104,10 +104,10 @@ def from_image(image: Image.Image, least: int = THUMBNAIL) -> Picture:
 
 def thumbnail(image: Image.Image) -> bytes:
     """A JPEG whose longer side has 256 pixels, or fewer if the picture has."""
-    small = image.copy()
-    small.thumbnail((THUMBNAIL, THUMBNAIL), Image.Resampling.HAMMING)
+    if max(image.size) > THUMBNAIL:
+        image = ImageOps.contain(image, (THUMBNAIL, THUMBNAIL), Image.Resampling.BILINEAR)
     stream = io.BytesIO()
-    small.save(stream, "JPEG", quality=85)
+    image.save(stream, "JPEG", quality=85)
     return stream.getvalue()
 
 
@@ -193,7 +193,7 @@ def _rgb(image: Image.Image, white: tuple[float, float]) -> Image.Image:
     if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
         image = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def _from_cmyk(image: Image.Image) -> Image.Image:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,6 @@ class _Decoded:
     width: int
     height: int
     thumbnail: bytes
-    prepared: npt.NDArray[np.generic]
 
     def described(self, vector: Vectors) -> Read | Skipped:
         if not np.isfinite(vector).all():
@@ -57,15 +57,28 @@ class Reader:
 
     def __init__(self, root: Path, encoder: Encoder, known: Container[str]) -> None:
         self._root, self._encoder, self._known = root, encoder, known
+        self._buffers = threading.local()
 
     def read(self, files: Sequence[File]) -> list[Read | Skipped]:
         """What is in some files, in their order; the network sees all new ones at once."""
-        found = [self._open(file) for file in files]
-        new = [one.prepared for one in found if isinstance(one, _Decoded)]
-        vectors = iter(self._encoder.embed(np.stack(new)) if new else ())
+        prepared = self._buffer(len(files))
+        found: list[_Decoded | Read | Skipped] = []
+        new = 0
+        for file in files:
+            found.append(self._open(file, prepared[new]))
+            new += isinstance(found[-1], _Decoded)
+        vectors = iter(self._encoder.embed(prepared[:new]) if new else ())
         return [one.described(next(vectors)) if isinstance(one, _Decoded) else one for one in found]
 
-    def _open(self, file: File) -> _Decoded | Read | Skipped:
+    def _buffer(self, count: int) -> npt.NDArray[np.generic]:
+        """Room for prepared pictures, which a thread uses again: to get it takes long."""
+        if not hasattr(self._buffers, "prepared") or len(self._buffers.prepared) < count:
+            self._buffers.prepared = self._encoder.buffer(count)
+        buffer: npt.NDArray[np.generic] = self._buffers.prepared
+        return buffer
+
+    def _open(self, file: File, out: npt.NDArray[np.generic]) -> _Decoded | Read | Skipped:
+        """Read a file, and prepare its picture for the network."""
         try:
             with (self._root / file.path).open("rb") as stream:
                 status = os.fstat(stream.fileno())
@@ -81,11 +94,6 @@ class Reader:
             return Skipped(file.path, str(error), file.size, file.modified)
         except OSError as error:
             return Skipped(file.path, reason(error), lasting=False)
-        return _Decoded(
-            file,
-            digest,
-            picture.width,
-            picture.height,
-            pictures.thumbnail(picture.image),
-            self._encoder.prepare(picture.image),
-        )
+        self._encoder.prepare(picture.image, out)
+        thumbnail = pictures.thumbnail(picture.image)
+        return _Decoded(file, digest, picture.width, picture.height, thumbnail)

@@ -37,6 +37,9 @@ _KEPT = timedelta(hours=1)
 """How long readers may go on with a version of a table that has been replaced."""
 
 
+_SMALL_FILES = 16
+"""Files of a table that are few enough to be left alone."""
+
 _NAME = "pictures-{}"
 """Of the table of a model, by its fingerprint."""
 
@@ -315,7 +318,8 @@ class Table:
     def tidy(self) -> None:
         """Join small files into larger ones, and remove what no reader can still be reading."""
         with self._store._plainly("write to"):
-            self._table.optimize(cleanup_older_than=_KEPT)
+            if self._table.stats()["fragment_stats"]["num_small_fragments"] >= _SMALL_FILES:
+                self._table.optimize(cleanup_older_than=_KEPT)
 
 
 def _schema(dimension: int) -> pa.Schema:
