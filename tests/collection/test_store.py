@@ -92,7 +92,9 @@ def test_skipped_files_are_kept_with_their_reasons(store):
 
 def test_broken_files_are_named(store, tmp_path):
     path = store.folder / "collection.json"
-    for content in ("", "[]", '{"format": "other", "version": 1}', "{}"):
+    right = '{"format": "ital collection", "version": 1, "root": ".."'
+    wrong = (f'{right}, "{key}": null}}' for key in ("models", "pca", "next_id"))
+    for content in ("", "[]", '{"format": "other", "version": 1}', "{}", *wrong):
         path.write_text(content)
         with pytest.raises(StoreError, match="must describe a collection"):
             Store.find(tmp_path)

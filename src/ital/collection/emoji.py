@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
 from ital.collection.collection import Collection
 from ital.collection.indexer import Progress, index
+from ital.collection.store import in_cache
 
 _FOLDER = Path(__file__).with_name("openmoji")
 
@@ -44,7 +43,7 @@ class Sample:
 
     def collection(self, report: Callable[[Progress], None] = lambda progress: None) -> Collection:
         """The sample as a collection, which is indexed into the user's cache the first time."""
-        to = platformdirs.user_cache_path("ital", appauthor=False) / "sample"
+        to = in_cache(self.folder)
         index(self.folder, to, report=report)
         return Collection.open(to)
 

@@ -6,7 +6,9 @@ at all, whatever dies in between.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ from typing import Any
 import lancedb
 import numpy as np
 import numpy.typing as npt
+import platformdirs
 import pyarrow as pa
 from filelock import FileLock, Timeout
 
@@ -46,6 +49,12 @@ _NAME = "pictures-{}"
 _ENTRY = ("id", "path", "hash", "size", "modified")
 _CONTENT = ("width", "height", "thumbnail")
 """Columns of an entry, and of its content beside the embedding."""
+
+
+def in_cache(folder: Path) -> Path:
+    """Where the collection of a folder is that is not to be written to: in the user's cache."""
+    key = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+    return platformdirs.user_cache_path("ital", appauthor=False) / "folders" / key
 
 
 class StoreError(ValueError):
@@ -145,6 +154,9 @@ class Store:
             if kind != (_FORMAT, _VERSION):
                 raise ValueError(f"it is of the kind {kind}, not {(_FORMAT, _VERSION)}")
             about = About(**content)
+            kinds = ((about.models, dict), (about.pca, dict), (about.next_id, int))
+            if not all(isinstance(value, kind) for value, kind in kinds):
+                raise ValueError("its values are of the wrong kinds")
             if about.current is not None and about.current not in about.models:
                 raise ValueError(f"it knows no model {about.current!r}")
             return about

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections import Counter
 from pathlib import Path
@@ -19,13 +18,12 @@ def pictures(folder: Path) -> Dataset:
 
     The features are embeddings of EfficientNet-Lite0, which are kept in the user's cache.
     """
-    import platformdirs
     from PIL import Image
 
     from ital.collection import Collection, index
+    from ital.collection.store import in_cache
 
-    key = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
-    cache = platformdirs.user_cache_path("ital", appauthor=False) / "folders" / key
+    cache = in_cache(folder)
     # Every process of a run comes here; the first one does the work.
     done = index(folder, cache, wait=True)
     for one in done.skipped:
