@@ -42,7 +42,7 @@ def main() -> None:
 
 @app.command()
 def demo(
-    like: Annotated[str, typer.Option(help="The emoji to start from, by name.")] = "tiger",
+    like: Annotated[str, typer.Option(help="The emoji to start from, by name.")] = "rose",
     rounds: Annotated[int, typer.Option(help="Rounds of questions.", min=1, max=100)] = 10,
     batch: Annotated[int, typer.Option(help="Questions a round.", min=1, max=32)] = 4,
     out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("ital-demo.png"),
