@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 import PIL
 import pillow_heif
-from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageCms, UnidentifiedImageError
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "HEIF", "AVIF")
 """What is tried, by content, in Pillow's names."""
@@ -104,8 +104,10 @@ def from_image(image: Image.Image, least: int = THUMBNAIL) -> Picture:
 
 def thumbnail(image: Image.Image) -> bytes:
     """A JPEG whose longer side has 256 pixels, or fewer if the picture has."""
-    if max(image.size) > THUMBNAIL:
-        image = ImageOps.contain(image, (THUMBNAIL, THUMBNAIL), Image.Resampling.BILINEAR)
+    longer = max(image.size)
+    if longer > THUMBNAIL:
+        width, height = (max(1, round(side * THUMBNAIL / longer)) for side in image.size)
+        image = image.resize((width, height), Image.Resampling.BILINEAR)
     stream = io.BytesIO()
     image.save(stream, "JPEG", quality=85)
     return stream.getvalue()
