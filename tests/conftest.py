@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +30,31 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory) -> Iterator[Path]:
+    """Cache and data folders of the tests' own, for this process and those that it starts."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield folder
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     folder = os.environ.get("ITAL_DATA")
     if not folder:
         pytest.skip("ITAL_DATA does not name the folder with the benchmark data")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def corel(data_folder) -> Path:
+    """The thousand photographs of Corel-1k, a hundred of each kind in the order of names."""
+    folder = data_folder.parent / "images" / "corel1k"
+    if not folder.is_dir():
+        pytest.skip(f"there are no photographs in {folder}")
+    return folder
 
 
 @pytest.fixture(scope="session")

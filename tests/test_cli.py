@@ -14,14 +14,6 @@ from ital.evaluation.journal import Journal
 from ital.model import Kernel
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    """A cache folder of the tests' own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 def invoke(*arguments: object):
     return CliRunner().invoke(app, [str(one) for one in arguments], env={"COLUMNS": "120"})
 

@@ -46,7 +46,6 @@ def test_every_link_to_a_file_leads_somewhere():
 
 
 def test_the_examples_on_collections(capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     whole, saved, arrays, imported, exported = examples("docs/collections.md")
     run(f"{whole}\n{saved}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -46,11 +47,16 @@ def demo(
     rounds: Annotated[int, typer.Option(help="Rounds of questions.", min=1, max=100)] = 10,
     batch: Annotated[int, typer.Option(help="Questions a round.", min=1, max=32)] = 4,
     out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("ital-demo.png"),
+    page: Annotated[
+        bool, typer.Option("--serve", help="Search the sample yourself, in the browser.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="For --serve.", min=0, max=65535)] = 8000,
 ) -> None:
     """Index the sample of 2,465 emoji, and search it with a simulated user.
 
     Prints the questions and answers of every round and the average precision of ital beside random
-    questions and questions about the top results, and saves a picture of it all.
+    questions and questions about the top results, and saves a picture of it all. With --serve, the
+    sample is served instead, for you to search it.
     """
     from ital.collection.emoji import sample
     from ital.evaluation import demo as first
@@ -60,6 +66,11 @@ def demo(
         pictures = sample()
         with _indexing() as report:
             collection = pictures.collection(report)
+        if page:
+            from ital.collection.store import in_cache
+
+            _serve([(pictures.folder, in_cache(pictures.folder))], {"port": port}, index=False)
+            return
         with console.status("Asking …"):
             played = first.run(collection, pictures, like, rounds, batch)
         table = Table(title=escape(played.title))
@@ -147,6 +158,56 @@ def index(
         _print_skipped(skipped)
     if strict and skipped:
         raise typer.Exit(3)
+
+
+@app.command()
+def serve(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of pictures.")],
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Where to keep the collection, if there is one folder."),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at. Any but this machine's own needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 for any that is free.", min=0, max=65535)] = 8000,
+    token: Annotated[
+        str | None,
+        typer.Option(help="What visitors must know; made up and printed if it is needed."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Another name by which the server is called.")
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(help="For searches, such as postgresql+psycopg://…; a file if none."),
+    ] = None,
+    index: Annotated[bool, typer.Option(help="Bring collections up to date first.")] = True,
+    json_log: Annotated[bool, typer.Option("--json-log", help="Log as JSON lines.")] = False,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = False,
+) -> None:
+    """Search pictures in the browser.
+
+    Indexes what is new in the background. Searches save themselves. Ctrl-C stops it.
+    """
+    if json_log:
+        from ital.server.serve import log_as_json
+
+        log_as_json()
+    with _errors_as_messages():
+        for folder in folders:
+            if not folder.is_dir():
+                raise ValueError(f"folder must be a folder of pictures, got {str(folder)!r}")
+        if to is not None and len(folders) > 1:
+            raise ValueError("--to is for one folder only")
+        given = {
+            "host": host,
+            "port": port,
+            "allowed_hosts": tuple(allow_host or ()),
+            "token": token,
+            "database": database,
+        }
+        _serve([(folder, to) for folder in folders], given, index, browser)
 
 
 @app.command("import")
@@ -376,6 +437,26 @@ def _indexing() -> Iterator[Callable[[Any], None]]:
         except KeyboardInterrupt:
             Console(stderr=True).print("Interrupted. Run it again to go on.")
             raise typer.Exit(130) from None
+
+
+def _serve(
+    folders: list[tuple[Path, Path | None]],
+    given: dict[str, Any],
+    index: bool = True,
+    browser: bool = False,
+) -> None:
+    """Serve folders until someone stops it, and say where."""
+    from ital.server import ServerSettings, serve
+
+    def ready(address: str) -> None:
+        line = f"The page is at {address} (Ctrl-C stops it)"
+        Console().print(line, soft_wrap=True, highlight=False, markup=False)
+        if browser:
+            webbrowser.open(address)
+
+    # What is not given may be in the environment.
+    settings = ServerSettings(**{name: one for name, one in given.items() if one is not None})
+    serve(folders, settings, index, ready)
 
 
 def _print_skipped(skipped: Sequence[Any]) -> None:

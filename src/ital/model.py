@@ -161,6 +161,18 @@ class RelevanceModel:
         part: Rows | slice = slice(None) if rows is None else rows
         return gaussian.positive_probability(self.mean[part], self.variance[part])
 
+    def contributions(self, row: int) -> dict[int, float]:
+        """What each label adds to the predictive mean of an image, by name: its mean is their sum.
+
+        The mean is a sum over the labelled images, k(x, x_j) a_j with a = (K + noise)^-1 y.
+        """
+        if not self._names:
+            return {}
+        weights = solve_triangular(self._factor, self._weights, lower=True, trans="T")
+        distances = self.pool.distances_between(self.pool.vectors(np.array([row])), self._vectors)
+        parts = self.kernel(distances)[0] * weights
+        return dict(zip(self._names, parts.tolist(), strict=True))
+
     def entropies(self, rows: Rows | None = None) -> FloatArray:
         """H(R) in nats of each image of the pool, or of some, for itself."""
         return gaussian.binary_entropy(self.probabilities(rows))

@@ -180,6 +180,41 @@ class Search:
         self._require_query("score")
         return self.strategy.score(self.model, np.array([pool.row(image) for image in images]))
 
+    def explain(self, image: int) -> dict[int, float]:
+        """What each label adds to the predictive mean of an image, the strongest first.
+
+        By index; by a negative number for vectors from outside, the first of them -1.
+        """
+        pool = self.model.pool
+        row = pool.row(pool.identifier(image, "image"))
+        self._require_query("explain")
+        assert row is not None
+        parts = self.model.contributions(row)
+        named = {
+            name if name < 0 else int(pool.identifiers(np.array([name]))[0]): part
+            for name, part in parts.items()
+        }
+        return dict(sorted(named.items(), key=lambda item: -abs(item[1])))
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All queries and answers that were not undone, in order."""
+        return tuple(self._history.events)
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Come to where these queries and answers lead, from wherever the search is now.
+
+        The way there is as short as can be: only labels that differ are learnt or forgotten.
+        """
+        wanted = list(events)
+        before, after = self._history.labels, History(wanted).labels
+        changed = {
+            image: after.get(image, 0)
+            for image in before.keys() | after.keys()
+            if before.get(image, 0) != after.get(image, 0)
+        }
+        self._learn(dict(sorted(changed.items())), wanted)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write labels and settings, but no features, to one small file."""
         kernel = self.model.kernel

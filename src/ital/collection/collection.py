@@ -17,6 +17,7 @@ from ital import checks
 from ital.checks import IntArray
 from ital.collection import pca, pictures
 from ital.collection.encoder import Encoder, Vectors
+from ital.collection.models import Model
 from ital.collection.pictures import Picture, UnreadableError
 from ital.collection.scan import Skipped
 from ital.collection.store import Store, StoreError, Table
@@ -177,11 +178,20 @@ class Collection:
         vector: Vectors = vectors[0]
         return vector
 
+    @property
+    def can_embed(self) -> bool:
+        """Whether pictures from outside can be described: the model is known."""
+        return self._model is not None
+
+    @property
+    def _model(self) -> Model | None:
+        if self._store is None or self._table is None:
+            return None
+        return self._store.model(self._table.fingerprint)
+
     @functools.cached_property
     def _encoder(self) -> Encoder:
-        model = None
-        if self._store is not None and self._table is not None:
-            model = self._store.model(self._table.fingerprint)
+        model = self._model
         if model is None:
             raise StoreError(
                 "embed needs the model that described the pictures, but their embeddings came from "

@@ -8,7 +8,7 @@ from ital.strategies.diversity import RBMAL, BorderDiversity, Variance
 from ital.strategies.information import ITAL, Entropy
 from ital.strategies.lookahead import MCMI, AdaptAL
 from ital.strategies.quadratic import USDM
-from ital.strategies.registry import create, names, register
+from ital.strategies.registry import create, describe, names, register
 from ital.strategies.uncertainty import SUD, Border, Uncertainty
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Uncertainty",
     "Variance",
     "create",
+    "describe",
     "names",
     "register",
 ]

@@ -38,6 +38,12 @@ def names() -> list[str]:
     return sorted(_STRATEGIES)
 
 
+def describe(name: str) -> str:
+    """What a strategy does, in the first sentence of its documentation."""
+    text = inspect.getdoc(_STRATEGIES[name]) or name
+    return " ".join(text.split("\n\n")[0].split())
+
+
 def create(strategy: str | tuple[str, Mapping[str, Any]] | Strategy) -> Strategy:
     """A strategy from its name, from its name and parameters, or as it is."""
     if isinstance(strategy, Strategy):

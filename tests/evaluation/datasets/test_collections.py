@@ -165,8 +165,7 @@ class TestImageNet:
 
 class TestPictures:
     @pytest.fixture
-    def pictures(self, tmp_path, monkeypatch):
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    def pictures(self, tmp_path):
         path = tmp_path / "pictures"
         for name, colour in (("red", (200, 0, 0)), ("blue", (0, 0, 200))):
             (path / name).mkdir(parents=True)

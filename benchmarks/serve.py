@@ -1,0 +1,250 @@
+"""What the server adds to the library, how it bears many users, and whether the grid is smooth.
+
+    python benchmarks/serve.py --out build/serve.json
+
+(a) 200,000 pictures of 512 dimensions: from answers to the next batch over HTTP, as a multiple of
+    the library's own `answer` and `suggest`, in turns within one run; medians.
+(b) 20,000 pictures, 20 users at once: the slowest hundredth, as a multiple of one user's median.
+(c) The grid over 200,000 pictures, scrolled through in Chromium: the longest frame. It is left out
+    where there is no Chromium.
+"""
+
+from __future__ import annotations
+
+import sys
+
+sys.path.pop(0)  # beside this file lies one that is named like the standard library's `select`
+
+import argparse
+import io
+import json
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+from PIL import Image
+
+import ital
+from ital.collection.reader import Content
+from ital.collection.store import Row, Store
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
+_PART = 5000
+
+
+def make_collection(folder: Path, count: int, dimension: int) -> None:
+    """A collection of pictures that are nowhere but in it, with thumbnails of a few colours."""
+    folder.mkdir()
+    store = Store.create(folder / ".ital", folder)
+    store.use("synthetic", None)
+    table = store.create_table("synthetic", dimension)
+    rng = np.random.default_rng(0)
+    thumbnails = []
+    for colour in rng.integers(0, 256, (64, 3)):
+        stream = io.BytesIO()
+        Image.new("RGB", (256, 192), tuple(colour.tolist())).save(stream, "JPEG", quality=60)
+        thumbnails.append(stream.getvalue())
+    spectrum = 1 / np.sqrt(np.arange(1, dimension + 1))
+    for start in range(0, count, _PART):
+        vectors = rng.normal(size=(min(_PART, count - start), dimension)) * spectrum
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        rows = [
+            Row(
+                start + place + 1,
+                f"{start + place:06}.jpg",
+                "",
+                0,
+                0,
+                Content(256, 192, thumbnails[(start + place) % 64], vector),
+            )
+            for place, vector in enumerate(vectors.astype(np.float32))
+        ]
+        table.write(rows, new=True)
+    table.tidy()
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """A server of its own process; the address of its API."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    program = Path(sys.executable).with_name("ital")
+    database = f"sqlite:///{folder.parent}/{folder.name}.sqlite"
+    options = ["--no-index", "--port", str(port), "--database", database]
+    process = subprocess.Popen([program, "serve", folder, *options], stdout=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while True:
+            try:
+                if httpx.get(f"{url}/healthz").status_code == 200:
+                    break
+            except httpx.TransportError:
+                time.sleep(0.1)
+        yield url
+    finally:
+        os.kill(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+class Person:
+    """Someone who answers as best they can, over HTTP."""
+
+    def __init__(self, url: str, first: int) -> None:
+        self._client = httpx.Client(base_url=f"{url}/api/v1", timeout=300)
+        (collection,) = self._client.get("/collections").json()
+        body = {"collection": collection["id"], "relevant": [first]}
+        self._state: dict[str, Any] = self._client.post("/searches", json=body).json()
+
+    def answer(self) -> float:
+        """Seconds from answers to the next batch."""
+        said = {one["id"]: "yes" if one["id"] % 3 == 0 else "no" for one in self._state["batch"]}
+        change = {"revision": self._state["revision"], "key": os.urandom(8).hex(), "answers": said}
+        begun = time.perf_counter()
+        response = self._client.post(f"/searches/{self._state['id']}/answers", json=change)
+        seconds = time.perf_counter() - begun
+        response.raise_for_status()
+        self._state = response.json()
+        return seconds
+
+
+def against_library(folder: Path, rounds: int) -> dict[str, float]:
+    search = ital.Collection.open(folder).search(seed=0)
+    search.query(relevant=[1])
+    batch = search.suggest(4)
+    library, server = [], []
+    with serving(folder) as url:
+        person = Person(url, 1)
+        for _ in range(rounds):
+            begun = time.perf_counter()
+            search.answer({int(one): bool(one % 3 == 0) for one in batch})
+            batch = search.suggest(4)
+            library.append(time.perf_counter() - begun)
+            server.append(person.answer())
+    medians = statistics.median(library), statistics.median(server)
+    return {"library": medians[0], "server": medians[1], "ratio": medians[1] / medians[0]}
+
+
+def many_users(folder: Path, users: int, rounds: int) -> dict[str, float]:
+    with serving(folder) as url:
+        alone = Person(url, 1)
+        median = statistics.median(alone.answer() for _ in range(rounds))
+        people = [Person(url, 2 + number) for number in range(users)]
+        times: list[float] = []
+        failures: list[BaseException] = []
+
+        def use(person: Person) -> None:
+            try:
+                times.extend(person.answer() for _ in range(rounds))
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=use, args=(person,)) for person in people]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    slowest = float(np.quantile(times, 0.99))
+    return {
+        "alone": median,
+        "slowest_percentile": slowest,
+        "ratio": slowest / median,
+        "failures": len(failures),
+    }
+
+
+SCROLL = """async () => {
+    const grid = document.querySelector('[data-testid=grid]');
+    let view = grid;
+    while (view && view.scrollHeight <= view.clientHeight + 1) view = view.parentElement;
+    view ??= document.scrollingElement;
+    const frames = [];
+    let last = performance.now();
+    const steps = 600;
+    for (let step = 0; step <= steps; step++) {
+        view.scrollTop = (view.scrollHeight - view.clientHeight) * (step / steps);
+        await new Promise(requestAnimationFrame);
+        const now = performance.now();
+        frames.push(now - last);
+        last = now;
+    }
+    return frames;
+}"""
+
+
+def scrolling(folder: Path) -> dict[str, float] | None:
+    if not CHROMIUM.exists():
+        return None
+    from playwright.sync_api import sync_playwright
+
+    with serving(folder) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 860})
+        page.goto(url)
+        page.wait_for_selector("[data-testid=cell]")
+        page.wait_for_timeout(1000)
+        frames = page.evaluate(SCROLL)
+        browser.close()
+    return {
+        "frames": len(frames),
+        "median_ms": statistics.median(frames),
+        "longest_ms": max(frames),
+        "over_100_ms": sum(frame > 100 for frame in frames),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--large", type=int, default=200_000)
+    parser.add_argument("--small", type=int, default=20_000)
+    parser.add_argument("--users", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--dimension", type=int, default=512)
+    parser.add_argument("--out", type=Path, help="where to write JSON")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        large, small = Path(name) / "large", Path(name) / "small"
+        make_collection(large, arguments.large, arguments.dimension)
+        make_collection(small, arguments.small, arguments.dimension)
+        report: dict[str, Any] = {"against_library": against_library(large, arguments.rounds)}
+        one = report["against_library"]
+        print(
+            f"(a) {arguments.large:,} pictures: {one['server'] * 1e3:.0f} ms over HTTP, "
+            f"{one['library'] * 1e3:.0f} ms by the library: {one['ratio']:.2f}x"
+        )
+        report["many_users"] = many_users(small, arguments.users, arguments.rounds)
+        one = report["many_users"]
+        print(
+            f"(b) {arguments.users} users at once over {arguments.small:,}: slowest percentile "
+            f"{one['slowest_percentile'] * 1e3:.0f} ms, one alone {one['alone'] * 1e3:.0f} ms: "
+            f"{one['ratio']:.1f}x, {one['failures']} failures"
+        )
+        report["scrolling"] = scrolling(large)
+        if report["scrolling"] is not None:
+            one = report["scrolling"]
+            print(
+                f"(c) the grid over {arguments.large:,}: median frame {one['median_ms']:.1f} ms, "
+                f"longest {one['longest_ms']:.1f} ms, {one['over_100_ms']} over 100 ms"
+            )
+    if arguments.out:
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Where a search stands, in figures that a person can use.
+
+P(R = 1) of eq. (5) knows no base rate: an image that is far from everything labelled has 1/2, so
+that the sum over a pool says nothing about how many images are relevant. What counts here is the
+predictive mean: 0 is the prior, 1 a relevant image, and an image counts as relevant to the degree
+2 mu, from 0 to 1. On pictures that fall into clusters the sum is right within a tenth from the
+third round on; where a kind has no look of its own, it is too low.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ital import gaussian
+from ital.gaussian import FloatArray
+from ital.search import Search
+
+
+@dataclass(frozen=True)
+class Insight:
+    """The state of a search."""
+
+    relevant: float
+    """How many images of the pool are expected to be relevant."""
+    certainty: float
+    """From 0 to 1: how much of the pool is no longer in doubt."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """What is to be expected of all images of at least this probability."""
+
+    probability: float
+    count: int
+    precision: float
+    recall: float
+
+
+def degrees(mean: FloatArray) -> FloatArray:
+    """To which degree images count as relevant."""
+    counted: FloatArray = np.clip(2 * mean, 0.0, 1.0)
+    return counted
+
+
+def insight(search: Search) -> Insight | None:
+    """How many images are expected to be relevant, and how sure that is.
+
+    ``None`` while all labels are alike: then all that a model can tell is what is near them.
+    """
+    if len(set(search.model.labels.values())) < 2:
+        return None
+    counted = degrees(search.model.mean)
+    doubt = gaussian.binary_entropy(counted).mean() / np.log(2)
+    return Insight(float(counted.sum()), float(1 - doubt))
+
+
+def change(before: FloatArray, after: FloatArray) -> float:
+    """Which part of what is expected to be relevant has come or gone between two means."""
+    old, new = degrees(before), degrees(after)
+    return float(min(1.0, np.abs(new - old).sum() / max(1.0, new.sum())))
+
+
+def thresholds(search: Search, steps: int = 100) -> list[Threshold]:
+    """Count, expected precision and expected recall at ``steps`` + 1 thresholds from 0 to 1."""
+    probabilities, counted = search.model.probabilities(), degrees(search.model.mean)
+    order = np.argsort(probabilities)
+    ascending = probabilities[order]
+    # Sums over all images from a place in that order on.
+    sums = np.append(np.cumsum(counted[order][::-1])[::-1], 0.0)
+    found = []
+    for step in range(steps + 1):
+        place = int(np.searchsorted(ascending, step / steps))
+        count, relevant = len(order) - place, float(sums[place])
+        precision = relevant / count if count else 1.0
+        recall = relevant / float(sums[0]) if sums[0] > 0 else 1.0
+        found.append(Threshold(step / steps, count, precision, recall))
+    return found

@@ -1,0 +1,7 @@
+"""The server: collections and searches over HTTP, and the page."""
+
+from ital.server.app import Server, create_app
+from ital.server.config import ServerSettings
+from ital.server.serve import serve
+
+__all__ = ["Server", "ServerSettings", "create_app", "serve"]

@@ -1,0 +1,173 @@
+"""Searches on disk: labels and settings only, in SQLite or PostgreSQL.
+
+A search is a row with a revision, and its events. Undo moves the number of events that count; what
+comes after it can be redone until something new is said. Every change is one transaction, which is
+on disk before it is acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import (
+    JSON,
+    DateTime,
+    Engine,
+    ForeignKey,
+    LargeBinary,
+    create_engine,
+    event,
+    make_url,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
+from sqlalchemy.types import TypeDecorator
+
+_READING = "ital_reading"
+"""The option of connections that only read."""
+
+
+class _Moment(TypeDecorator[datetime]):
+    """A moment in UTC. SQLite forgets time zones, so they are put back."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_result_value(self, value: datetime | None, dialect: Any) -> datetime | None:
+        del dialect
+        return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class SearchRow(Base):
+    """A search as it is now."""
+
+    __tablename__ = "searches"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    collection: Mapped[str] = mapped_column(index=True)
+    name: Mapped[str]
+    settings: Mapped[dict[str, Any]] = mapped_column(JSON)
+    seed: Mapped[int]
+    revision: Mapped[int] = mapped_column(default=0)
+    position: Mapped[int] = mapped_column(default=0)
+    """Events that count; those after it were undone."""
+    created: Mapped[datetime] = mapped_column(_Moment, default=now)
+    updated: Mapped[datetime] = mapped_column(_Moment, default=now)
+
+
+class EventRow(Base):
+    """A query or a round of answers."""
+
+    __tablename__ = "events"
+
+    search: Mapped[str] = mapped_column(
+        ForeignKey("searches.id", ondelete="CASCADE"), primary_key=True
+    )
+    number: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str]
+    labels: Mapped[dict[str, int]] = mapped_column(JSON)
+    """1, -1 or 0 by identifier; by a negative number for pictures from outside."""
+    uploads: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+    """Which pictures from outside those numbers stand for."""
+    insight: Mapped[dict[str, float] | None] = mapped_column(JSON, default=None)
+    """Where the search stood after it."""
+    created: Mapped[datetime] = mapped_column(_Moment, default=now)
+
+
+class RequestRow(Base):
+    """A change that was made, so that it is not made again when a client repeats it."""
+
+    __tablename__ = "requests"
+
+    search: Mapped[str] = mapped_column(
+        ForeignKey("searches.id", ondelete="CASCADE"), primary_key=True
+    )
+    key: Mapped[str] = mapped_column(primary_key=True)
+
+
+class UploadRow(Base):
+    """A picture from outside: its embedding, and a thumbnail to show."""
+
+    __tablename__ = "uploads"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    collection: Mapped[str]
+    kind: Mapped[str]
+    """The fingerprint of the embeddings that it can be compared with."""
+    vector: Mapped[bytes] = mapped_column(LargeBinary)
+    thumbnail: Mapped[bytes] = mapped_column(LargeBinary)
+    created: Mapped[datetime] = mapped_column(_Moment, default=now)
+
+
+class Database:
+    """A database that is brought to the present schema when it is opened."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = _engine(url)
+        migrate(self.engine)
+        self._writing = sessionmaker(self.engine, expire_on_commit=False)
+        reading = self.engine.execution_options(**{_READING: True})
+        self._reading = sessionmaker(reading, expire_on_commit=False)
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        with self._reading() as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A transaction: on disk when the block ends, undone when it fails."""
+        with self._writing.begin() as session:
+            yield session
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def _engine(url: str) -> Engine:
+    engine = create_engine(url, pool_pre_ping=True)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: Any, record: object) -> None:
+    del record
+    connection.isolation_level = None  # transactions begin where we say so
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Any) -> None:
+    # A transaction that begins by reading cannot begin to write once another has written.
+    reading = connection.get_execution_options().get(_READING)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def migrate(engine: Engine) -> None:
+    """Bring a database to the present schema."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def sqlite_url(path: Path) -> str:
+    return make_url("sqlite://").set(database=str(path)).render_as_string(hide_password=False)

@@ -1,0 +1,253 @@
+"""What goes over the wire: requests and answers of the HTTP API."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Identifier = Annotated[int, Field(ge=0, le=2**53)]
+Answer = Literal["yes", "no", "unsure"]
+Key = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class Schema(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(Schema):
+    """Why a request was refused."""
+
+    detail: str
+
+
+class Indexing(Schema):
+    """How far a run of the indexer has come."""
+
+    running: bool
+    done: int = 0
+    total: int = 0
+    per_second: float = 0.0
+    skipped: int = 0
+    error: str | None = None
+
+
+class CollectionInfo(Schema):
+    """A collection of pictures."""
+
+    id: str
+    name: str
+    pictures: int
+    version: int
+    """Goes up whenever pictures come or go."""
+    skipped: int
+    can_embed: bool
+    """Whether pictures from outside can be asked for."""
+    indexing: Indexing
+
+
+class SkippedFile(Schema):
+    path: str
+    reason: str
+
+
+class Picture(Schema):
+    """A picture of a collection."""
+
+    id: int
+    name: str
+    """Its path, from the folder of the collection on."""
+
+
+class PicturePage(Schema):
+    """A window on a collection, in the order of paths."""
+
+    total: int
+    offset: int
+    pictures: list[Picture]
+
+
+class Upload(Schema):
+    """A picture from outside that was described, and can be asked for."""
+
+    id: str
+
+
+class User(Schema):
+    """How the user answers. Learnt from skips and corrections, if so wished."""
+
+    p_label: Probability = 1.0
+    p_mistake: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    learn: bool = False
+
+
+class Settings(Schema):
+    """How a search asks."""
+
+    batch: Annotated[int, Field(ge=1, le=24)] = 4
+    strategy: str = "ital"
+    user: User = User()
+    length_scale: Annotated[float, Field(gt=1e-6, lt=1e6)] | None = None
+    """The median distance of two pictures if ``null``."""
+
+
+class StrategyInfo(Schema):
+    """A way in which a search can ask."""
+
+    name: str
+    description: str
+
+
+class SearchCreate(Schema):
+    """A new search, from pictures of the collection, or from outside."""
+
+    collection: str
+    name: Name | None = None
+    relevant: Annotated[list[Identifier], Field(max_length=1000)] = []
+    irrelevant: Annotated[list[Identifier], Field(max_length=1000)] = []
+    uploads: Annotated[list[str], Field(max_length=100)] = []
+    """Uploaded pictures, all of them relevant."""
+    settings: Settings = Settings()
+
+
+class SearchInfo(Schema):
+    """A search in a list."""
+
+    id: str
+    name: str
+    collection: str
+    created: datetime
+    updated: datetime
+    revision: int
+    rounds: int
+    relevant: int
+    """Pictures that were called relevant, the query among them."""
+    irrelevant: int
+    cover: int | None
+    """The first relevant picture of the collection, to show."""
+
+
+class Progress(Schema):
+    """Where a search stood after a round."""
+
+    round: int
+    relevant: float
+    """Pictures that are expected to be relevant."""
+    certainty: float
+    """From 0 to 1: how much of the collection is no longer in doubt."""
+    change: float
+    """From 0 to 1: which part of the matches the round changed. The next is likely to do less."""
+
+
+class SearchState(SearchInfo):
+    """A search, with the questions that it asks now."""
+
+    settings: Settings
+    batch: list[Picture]
+    can_undo: bool
+    can_redo: bool
+    progress: list[Progress]
+    summary: str
+    """Where the search stands, in a sentence."""
+
+
+class Change(Schema):
+    """A change of a search as it was at a revision, told apart from others by a key."""
+
+    revision: Annotated[int, Field(ge=0)]
+    key: Key
+
+
+class Answers(Change):
+    """What the user says of pictures; of those answered before, instead of what was said."""
+
+    answers: Annotated[dict[Identifier, Answer], Field(min_length=1, max_length=1000)]
+
+
+class SettingsChange(Change):
+    settings: Settings
+
+
+class Rename(Schema):
+    name: Name
+
+
+class Result(Picture):
+    """A picture among the results."""
+
+    rank: int
+    probability: float
+    mean: float
+    label: Answer | None
+
+
+class ResultPage(Schema):
+    """A window on the results, the best first."""
+
+    revision: int
+    total: int
+    offset: int
+    results: list[Result]
+
+
+class ThresholdInfo(Schema):
+    """What is to be expected of all pictures of at least this probability."""
+
+    probability: float
+    count: int
+    precision: float
+    recall: float
+
+
+class Thresholds(Schema):
+    revision: int
+    thresholds: list[ThresholdInfo]
+
+
+class Labelled(Schema):
+    """A picture, of the collection or uploaded, and what was said of it."""
+
+    id: int | None
+    """``null`` for a picture that was uploaded."""
+    name: str
+    upload: str | None
+    label: Answer
+
+
+class HistoryRound(Schema):
+    """A query or a round of answers."""
+
+    number: int
+    kind: Literal["query", "answer"]
+    created: datetime
+    undone: bool
+    labels: list[Labelled]
+
+
+class History(Schema):
+    revision: int
+    rounds: list[HistoryRound]
+
+
+class Influence(Labelled):
+    """A labelled picture that pulls another up, or pushes it down."""
+
+    share: float
+    """From -1 to 1: its part of all influences, with their sign."""
+
+
+class Explanation(Schema):
+    revision: int
+    probability: float
+    mean: float
+    influences: list[Influence]
+
+
+class Conflict(Schema):
+    """The search has moved on since the revision that a change was made on."""
+
+    detail: str
+    state: SearchState

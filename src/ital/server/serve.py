@@ -1,0 +1,98 @@
+"""From settings to a server that listens."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import platformdirs
+import uvicorn
+
+from ital.server.app import Server, create_app
+from ital.server.collections import Served
+from ital.server.config import ServerSettings
+from ital.server.database import Database, sqlite_url
+
+_GRACE = 5
+"""Seconds for requests under way when the server ends."""
+
+
+class _JSONLines(logging.Formatter):
+    """A log for programs: an object on each line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        content = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            content["exception"] = self.formatException(record.exc_info)
+        return json.dumps(content)
+
+
+def serve(
+    folders: list[tuple[Path, Path | None]],
+    settings: ServerSettings,
+    index: bool = True,
+    ready: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve folders, each with the place of its collection if that is not in it, until stopped.
+
+    ``ready`` is called with the address of the page, token and all, when the server listens.
+    """
+    database = Database(settings.database or _default_database())
+    served = [Served(folder, to) for folder, to in folders]
+    server = Server(settings, served, database)
+    app = create_app(server)
+    if index:
+        for one in served:
+            one.start()
+    listener = socket.create_server((settings.host, settings.port), reuse_port=False)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    ready(_address(settings, listener.getsockname()[1]))
+    _Uvicorn(config, server).run(sockets=[listener])
+
+
+class _Uvicorn(uvicorn.Server):
+    """Ends streams when it is to end, which would keep it waiting otherwise."""
+
+    def __init__(self, config: uvicorn.Config, server: Server) -> None:
+        super().__init__(config)
+        self._ital = server
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._ital.stopping.set()
+        await super().shutdown(sockets)
+
+
+def log_as_json() -> None:
+    """Write the log as JSON lines, to the standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_JSONLines())
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+
+
+def _default_database() -> str:
+    folder = platformdirs.user_data_path("ital", appauthor=False, ensure_exists=True)
+    return sqlite_url(folder / "searches.sqlite")
+
+
+def _address(settings: ServerSettings, port: int) -> str:
+    wild = settings.host in ("0.0.0.0", "::")
+    host = socket.gethostname() if wild else settings.host
+    name = f"[{host}]" if ":" in host else host
+    token = settings.token
+    query = "" if token is None else f"?token={token.get_secret_value()}"
+    return f"http://{name}:{port}/{query}"

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from serving import Phoenix
+
+from ital.collection import index
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory) -> Path:
+    """A hundred and twenty pictures of three colours, forty of each, in the order of names."""
+    folder = tmp_path_factory.mktemp("e2e") / "colours"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    hues = {"blue": (40, 80, 200), "green": (40, 170, 70), "red": (210, 50, 40)}
+    for name, hue in hues.items():
+        for number in range(40):
+            noise = rng.normal(0, 25, (6, 8, 3))
+            pixels = np.clip(np.array(hue) + noise, 0, 255).astype(np.uint8)
+            image = Image.fromarray(pixels).resize((320, 240), Image.Resampling.BICUBIC)
+            image.save(folder / f"{name}-{number:02}.jpg")
+    index(folder)
+    return folder
+
+
+@pytest.fixture
+def server(pictures, tmp_path):
+    one = Phoenix(pictures, "--no-index", "--database", f"sqlite:///{tmp_path}/s.sqlite")
+    one.start()
+    yield one
+    one.end()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if not CHROMIUM.exists():
+        pytest.skip(f"Chromium is not at {CHROMIUM} (Debian's package chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        one = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield one
+        one.close()
+
+
+@pytest.fixture
+def open_page(browser, server):
+    """Pages of the server; whatever they complain about makes the test fail."""
+    contexts, complaints = [], []
+
+    def make(path="/", **options):
+        context = browser.new_context(**({"viewport": {"width": 1280, "height": 860}} | options))
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{server.url}{path}")
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert complaints == []

@@ -1,0 +1,99 @@
+"""Servers for tests, as processes of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+
+PICTURES = 40
+"""In the collection that is served."""
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+class Process:
+    """`ital serve` as a process."""
+
+    def __init__(self, folder: Path, *options: object) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        program = Path(sys.executable).with_name("ital")
+        command = [program, "serve", folder, "--port", self.port]
+        self.command = [str(part) for part in (*command, *options)]
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> Process:
+        self.process = subprocess.Popen(
+            self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        for _ in range(400):
+            try:
+                if httpx.get(f"{self.url}/healthz").status_code == 200:
+                    return self
+            except httpx.TransportError:
+                assert self.process.poll() is None, self.process.stdout.read()
+                time.sleep(0.05)
+        raise AssertionError("the server does not answer")
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.communicate()
+
+    def stop(self) -> str:
+        assert self.process is not None
+        self.process.terminate()
+        output, _ = self.process.communicate(timeout=30)
+        return output
+
+
+class Phoenix:
+    """A server that can be killed and started again many times."""
+
+    def __init__(self, folder: Path, *options: object) -> None:
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        script = Path(__file__).with_name("zygote.py")
+        command = [sys.executable, script, folder, "--port", port, *options]
+        self._zygote = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._child = 0
+
+    def start(self) -> None:
+        self._zygote.stdin.write("\n")
+        self._zygote.stdin.flush()
+        line = ""
+        while not line.strip().isdigit():  # between the numbers, servers say where they are
+            line = self._zygote.stdout.readline()
+        self._child = int(line)
+        while True:
+            with suppress(httpx.TransportError):
+                if httpx.get(f"{self.url}/healthz").status_code == 200:
+                    return
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        os.kill(self._child, signal.SIGKILL)
+
+    def end(self) -> None:
+        self._zygote.stdin.close()
+        with suppress(ProcessLookupError):
+            self.kill()
+        self._zygote.wait()
+        self._zygote.stdout.close()

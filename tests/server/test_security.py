@@ -1,0 +1,221 @@
+"""Who may come in, and what they may do."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from fastapi.testclient import TestClient
+from making import bomb, draw
+from PIL import Image
+
+from ital.collection import index
+from ital.server import Server, ServerSettings, create_app
+from ital.server.collections import Served
+from ital.server.database import Database, sqlite_url
+
+API = "/api/v1"
+
+
+@pytest.fixture
+def visit(indexed, tmp_path):
+    """A client for a server of some settings."""
+    clients = []
+
+    def make(base_url="http://localhost", folder=indexed, **settings):
+        database = Database(sqlite_url(tmp_path / "searches.sqlite"))
+        server = Server(ServerSettings(**settings), [Served(folder)], database)
+        client = TestClient(create_app(server), base_url=base_url)
+        clients.append(client)
+        client.__enter__()
+        return client
+
+    yield make
+    for client in clients:
+        client.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("localhost:8000", 200),
+        ("127.0.0.1:8000", 200),
+        ("[::1]:8000", 200),
+        ("LOCALHOST", 200),
+        ("evil.example", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("192.168.0.7:8000", 421),
+        ("", 421),
+        ("[::1", 421),
+    ],
+)
+def test_only_our_own_names(visit, host, status):
+    assert visit().get(f"{API}/collections", headers={"Host": host}).status_code == status
+
+
+def test_other_names_if_they_were_given(visit):
+    client = visit(allowed_hosts=("pictures.example",))
+    assert client.get("/healthz", headers={"Host": "pictures.example"}).status_code == 200
+    assert client.get("/healthz", headers={"Host": "other.example"}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://localhost:9999"},
+        {"Origin": "null"},
+        {"Origin": "file://"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+)
+def test_other_pages_are_refused(visit, headers):
+    client = visit()
+    assert client.get(f"{API}/searches", headers=headers).status_code == 403
+    assert client.post(f"{API}/searches", headers=headers, json={}).status_code == 403
+    own = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
+    assert client.get(f"{API}/searches", headers=own).status_code == 200
+
+
+class TestToken:
+    @pytest.fixture
+    def client(self, visit):
+        return visit("http://192.168.0.7:8000", host="0.0.0.0", token="secret")
+
+    def test_strangers_are_refused(self, client):
+        for headers in (
+            {},
+            {"Authorization": "Bearer wrong"},
+            {"Authorization": "Basic secret"},
+            {"Cookie": "ital_token=wrong"},
+            {"Cookie": 'ital_token="'},
+        ):
+            for path in ("/", f"{API}/collections", "/metrics", f"{API}/openapi.json"):
+                response = client.get(path, headers=headers)
+                assert response.status_code == 401
+                assert "link that was printed" in response.json()["detail"]
+        assert client.get("/?token=wrong").status_code == 401
+        assert client.get(f"{API}/collections?token=secret").status_code == 401
+        assert client.get("/healthz").status_code == 200
+
+    def test_those_who_know_it_come_in(self, client):
+        bearer = {"Authorization": "Bearer secret"}
+        assert client.get(f"{API}/collections", headers=bearer).status_code == 200
+        link = client.get("/?token=secret", follow_redirects=False)
+        assert link.status_code == 303
+        assert link.headers["location"] == "/"
+        cookie = link.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert client.get(f"{API}/collections").status_code == 200
+
+    def test_one_is_made_up_where_it_is_needed(self):
+        assert ServerSettings().token is None
+        assert ServerSettings(host="localhost").token is None
+        assert ServerSettings(host="::1").token is None
+        for host in ("0.0.0.0", "::", "192.168.0.7", "pictures.example"):
+            made = [ServerSettings(host=host).token for _ in range(2)]
+            assert all(one is not None and len(one.get_secret_value()) > 20 for one in made)
+            assert made[0].get_secret_value() != made[1].get_secret_value()
+            assert made[0].get_secret_value() not in repr(made[0])
+
+    def test_it_may_be_asked_for_on_this_machine_too(self, visit):
+        assert visit(token="secret").get(f"{API}/collections").status_code == 401
+
+
+def test_nothing_is_loaded_from_elsewhere(visit):
+    client = visit()
+    for path in ("/healthz", f"{API}/collections", f"{API}/none"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "http" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "server" not in headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd",
+        "/..%2f..%2fetc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "//etc/passwd",
+        f"{API}/collections/..%2f..%2fetc/pictures/1/original",
+        f"{API}/collections/%00/pictures",
+        f"{API}/searches/..%2f..%2fetc%2fpasswd",
+        f"{API}/searches/%00",
+    ],
+)
+def test_no_path_is_taken_from_a_request(visit, path):
+    response = visit().get(path)
+    assert response.status_code in (404, 422)
+    assert "root:" not in response.text
+
+
+class TestUploads:
+    def test_too_many_bytes(self, visit):
+        client = visit(upload_bytes=1000)
+        (one,) = client.get(f"{API}/collections").json()
+        url = f"{API}/collections/{one['id']}/uploads"
+        assert client.post(url, content=bytes(1001)).status_code == 413
+        assert client.post(url, content=bytes(999)).status_code == 415
+
+    def test_too_many_pixels(self, visit):
+        client = visit()
+        (one,) = client.get(f"{API}/collections").json()
+        url = f"{API}/collections/{one['id']}/uploads"
+        response = client.post(url, content=bomb(60_000, 60_000))
+        assert response.status_code == 415
+        assert "megapixels" in response.json()["detail"]
+
+    def test_pictures_that_are_something_else(self, visit):
+        client = visit()
+        (one,) = client.get(f"{API}/collections").json()
+        url = f"{API}/collections/{one['id']}/uploads"
+        svg = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+        for content in (svg, b"<html></html>", b"%!PS-Adobe", b"GIF89a" + bytes(100)):
+            assert client.post(url, content=content).status_code == 415
+
+
+def test_scripts_in_names_stay_text(tmp_path, visit):
+    folder = tmp_path / "pictures"
+    name = '<img src=x onerror=alert(1)>".png'
+    draw(folder / name, 0)
+    draw(folder / "b.png", 1)
+    page = io.BytesIO()
+    Image.new("RGB", (9, 9)).save(page, "PNG")
+    (folder / "page.html").write_bytes(page.getvalue())  # a picture, whatever it is called
+    index(folder)
+    client = visit(folder=folder)
+    (one,) = client.get(f"{API}/collections").json()
+    url = f"{API}/collections/{one['id']}/pictures"
+    listed = client.get(url)
+    assert listed.headers["content-type"] == "application/json"
+    pictures = {found["name"]: found["id"] for found in listed.json()["pictures"]}
+    assert name in pictures
+    shown = client.get(f"{url}/{pictures['page.html']}/view")
+    assert shown.headers["content-type"] == "image/png"
+    kept = client.get(f"{url}/{pictures[name]}/original")
+    assert "\n" not in kept.headers["content-disposition"]
+    assert kept.headers["content-type"] == "application/octet-stream"
+
+
+def test_failures_tell_no_secrets(visit, monkeypatch):
+    client = visit()
+    client.__exit__(None, None, None)
+    quiet = TestClient(client.app, base_url="http://localhost", raise_server_exceptions=False)
+
+    def fail(*arguments):
+        raise RuntimeError("the secret is 42")
+
+    monkeypatch.setattr("ital.server.searches.Searches.all", fail)
+    response = quiet.get(f"{API}/searches")
+    assert response.status_code == 500
+    assert "42" not in response.text
+    assert "Traceback" not in response.text
+    client.__enter__()

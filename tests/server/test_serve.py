@@ -1,0 +1,149 @@
+"""`ital serve` as a process: killed at any moment, stopped, started again."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from contextlib import suppress
+
+import httpx
+import pytest
+from serving import Phoenix, Process
+
+API = "/api/v1"
+_KILLS = 50
+
+
+def test_no_acknowledged_answer_is_lost(indexed, address):
+    """Nor is any there twice, whenever the server is killed."""
+    chance = random.Random(0)
+    process = Phoenix(indexed, "--database", address, "--no-index")
+    acknowledged: list[tuple[str, int, str]] = []
+    process.start()
+    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
+    body = {"collection": collection, "relevant": [1]}
+    search = httpx.post(f"{process.url}{API}/searches", json=body).json()["id"]
+    url = f"{process.url}{API}/searches/{search}"
+    stopped = threading.Event()
+    sent = 0
+
+    def stream() -> None:
+        """Answer after answer, each repeated with its key until it is acknowledged."""
+        nonlocal sent
+        revision = 1
+        while not stopped.is_set():
+            sent += 1
+            picture, said = 2 + sent % 38, ("yes", "no", "unsure")[sent % 3]
+            change = {"revision": revision, "key": f"k{sent}", "answers": {str(picture): said}}
+            while not stopped.is_set():
+                try:
+                    response = httpx.post(f"{url}/answers", json=change, timeout=20)
+                except httpx.TransportError:
+                    time.sleep(0.02)
+                    continue
+                assert response.status_code == 200, response.text
+                revision = response.json()["revision"]
+                acknowledged.append((f"k{sent}", picture, said))
+                break
+
+    worker = threading.Thread(target=stream)
+    worker.start()
+    try:
+        for _ in range(_KILLS):
+            before = len(acknowledged)
+            time.sleep(chance.uniform(0, 0.15))
+            process.kill()
+            process.start()
+            while len(acknowledged) == before and worker.is_alive():
+                time.sleep(0.01)
+    finally:
+        stopped.set()
+        worker.join()
+    history = httpx.get(f"{url}/history").json()
+    process.end()
+    said = [
+        (label["id"], label["label"]) for one in history["rounds"][1:] for label in one["labels"]
+    ]
+    wanted = [(picture, word) for _, picture, word in acknowledged]
+    # The last one may have been carried out without our having been told.
+    assert said[: len(wanted)] == wanted
+    assert len(said) - len(wanted) in (0, 1)
+    assert len(acknowledged) >= _KILLS
+
+
+def test_it_says_where_it_is_and_ends_cleanly(indexed, tmp_path):
+    process = Process(indexed, "--json-log", "--database", f"sqlite:///{tmp_path}/s.sqlite")
+    process.start()
+    events = f"{process.url}{API}/collections"
+    collection = httpx.get(events).json()[0]["id"]
+    # A stream that is open does not keep it from ending.
+    with httpx.stream("GET", f"{events}/{collection}/events", timeout=30) as stream:
+        lines = stream.iter_lines()
+        first = json.loads(next(lines).removeprefix("data: "))
+        assert first["id"] == collection
+        begun = time.monotonic()
+        output = process.stop()
+    assert time.monotonic() - begun < 20
+    assert process.process.returncode in (0, -15)
+    assert f"The page is at {process.url}/ (Ctrl-C stops it)" in output
+    assert "Traceback" not in output
+    logged = [line for line in output.splitlines() if not line.startswith("The page is at")]
+    for line in logged:
+        assert {"time", "level", "message"} <= json.loads(line).keys()
+    assert logged
+
+
+def test_strangers_get_a_link_with_a_token(indexed, tmp_path):
+    database = f"sqlite:///{tmp_path}/s.sqlite"
+    process = Process(indexed, "--host", "0.0.0.0", "--database", database, "--no-index")
+    process.start()
+    assert httpx.get(f"{process.url}{API}/collections").status_code == 401
+    output = process.stop()
+    token = output.partition("?token=")[2].split()[0]
+    assert len(token) > 20
+
+
+def test_searches_outlive_the_server(indexed, tmp_path):
+    database = f"sqlite:///{tmp_path}/s.sqlite"
+    process = Process(indexed, "--database", database, "--no-index").start()
+    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
+    body = {"collection": collection, "relevant": [1], "name": "kept"}
+    state = httpx.post(f"{process.url}{API}/searches", json=body).json()
+    change = {"revision": 1, "key": "k", "answers": {"7": "no", "9": "yes"}}
+    url = f"{process.url}{API}/searches/{state['id']}"
+    state = httpx.post(f"{url}/answers", json=change).json()
+    results = httpx.get(f"{url}/results").json()
+    process.stop()
+    process.start()
+    assert httpx.get(url).json() == state
+    again = httpx.get(f"{url}/results").json()["results"]
+    for one, other in zip(again, results["results"], strict=True):
+        # Labels that are learnt all at once round otherwise than those that came one by one.
+        assert one == other | {
+            name: pytest.approx(other[name], abs=1e-9) for name in ("mean", "probability")
+        }
+    process.stop()
+
+
+def test_uploads_are_cut_off_where_they_become_too_large(indexed, tmp_path, monkeypatch):
+    """Not read to their end, which may never come."""
+    monkeypatch.setenv("ITAL_UPLOAD_BYTES", "100000")
+    database = f"sqlite:///{tmp_path}/s.sqlite"
+    process = Process(indexed, "--database", database, "--no-index").start()
+    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
+    sent = 0
+
+    def endless():
+        nonlocal sent
+        while sent < 2**30:
+            sent += 50_000
+            yield bytes(50_000)
+
+    url = f"{process.url}{API}/collections/{collection}/uploads"
+    with suppress(httpx.TransportError):  # the server may have hung up, which is as good
+        assert httpx.post(url, content=endless(), timeout=30).status_code == 413
+    assert sent < 2**28
+    assert httpx.get(f"{process.url}/healthz").status_code == 200
+    process.stop()

@@ -1,0 +1,52 @@
+/** The results of a search. What is shown stays until what comes next is there, so that it can move. */
+import { api } from "./api";
+import { Pages } from "./pages";
+import type { Session } from "./session.svelte";
+import type { Result, ThresholdInfo } from "./types";
+
+export class Ranking {
+  total = $state(0);
+  /** Goes up when windows of results come. */
+  version = $state(0);
+  /** Goes up when the order changes. */
+  order = $state(0);
+  thresholds = $state.raw<readonly ThresholdInfo[]>([]);
+  error = $state("");
+  pages = $state.raw<Pages<Result> | null>(null);
+  #coming: Pages<Result> | null = null;
+
+  constructor(readonly session: Session) {}
+
+  /** Show the results of a revision, of which `[first, end)` are looked at. */
+  async show(revision: number, first: number, end: number): Promise<void> {
+    let total = 0;
+    const pages: Pages<Result> = new Pages(
+      async (offset, limit, signal) => {
+        const page = await api.results(this.session.id, offset, limit, signal);
+        total = page.total;
+        if (page.revision !== revision) void this.session.look();
+        return page.results;
+      },
+      () => this.version++,
+    );
+    this.#coming?.close();
+    this.#coming = pages;
+    try {
+      const [table] = await Promise.all([api.thresholds(this.session.id), pages.load(first, end)]);
+      if (this.#coming !== pages) return;
+      this.#coming = null;
+      this.pages = pages;
+      this.thresholds = table.thresholds;
+      this.total = total;
+      this.error = pages.failedAt(first) ? "The results could not be read." : "";
+      this.order++;
+    } catch (error) {
+      if (this.#coming === pages) this.error = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  close(): void {
+    this.#coming?.close();
+    this.pages?.close();
+  }
+}

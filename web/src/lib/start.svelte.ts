@@ -1,0 +1,72 @@
+/** Starting searches: from pictures of the collection, or from outside. */
+import { api } from "./api";
+import { collections } from "./collections.svelte";
+import { examples } from "./examples.svelte";
+import { opened } from "./opened";
+import { router, searchHash } from "./router.svelte";
+import { toasts } from "./toasts.svelte";
+import type { NewSearch, SearchState } from "./types";
+
+type Query = Omit<NewSearch, "collection" | "settings">;
+
+class Start {
+  /** What is being done, for the page to show; empty if nothing. */
+  busy = $state("");
+
+  async search(query: Query): Promise<void> {
+    const collection = collections.current;
+    if (!collection || this.busy) return;
+    await this.#during("Starting the search…", async () => this.#open(await this.#create(collection.id, query)));
+  }
+
+  async examples(): Promise<void> {
+    await this.search({ relevant: examples.relevant, irrelevant: examples.irrelevant });
+  }
+
+  async files(files: readonly File[]): Promise<void> {
+    const collection = collections.current;
+    const chosen = files.filter((file) => file.type.startsWith("image/") || file.type === "").slice(0, 20);
+    if (!collection || this.busy || files.length === 0) return;
+    if (chosen.length === 0) {
+      toasts.show("That is not a picture.", { tone: "error" });
+      return;
+    }
+    if (!collection.can_embed) {
+      toasts.show("This collection cannot be asked with pictures from outside.", { tone: "error" });
+      return;
+    }
+    await this.#during("Reading your picture…", async () => {
+      const uploads: string[] = [];
+      for (const file of chosen) uploads.push((await api.upload(collection.id, file)).id);
+      this.#open(await this.#create(collection.id, { uploads, name: nameFor(chosen) }));
+    });
+  }
+
+  #create(collection: string, query: Query): Promise<SearchState> {
+    return api.create({ collection, ...query });
+  }
+
+  #open(state: SearchState): void {
+    opened.put(state);
+    examples.clear();
+    router.go(searchHash(state.id));
+  }
+
+  async #during(what: string, work: () => Promise<void>): Promise<void> {
+    this.busy = what;
+    try {
+      await work();
+    } catch (error) {
+      toasts.error(error);
+    } finally {
+      this.busy = "";
+    }
+  }
+}
+
+function nameFor(files: readonly File[]): string | null {
+  const name = files[0]?.name.replace(/\.[^.]*$/, "").trim().slice(0, 200);
+  return name ? name : null;
+}
+
+export const start = new Start();

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { ago, baseName, count, folder, percent, perSecond, pictures, timeLeft } from "../src/lib/format";
+import { parse } from "../src/lib/router.svelte";
+import { points } from "../src/lib/sparkline";
+import { nearest } from "../src/lib/threshold";
+
+describe("format", () => {
+  it("counts", () => {
+    expect(count(200_000.4)).toBe("200,000");
+    expect(pictures(1)).toBe("1 picture");
+    expect(pictures(0)).toBe("0 pictures");
+    expect([perSecond(1234.5), perSecond(3.14159)]).toEqual(["1,235", "3.1"]);
+  });
+
+  it("never rounds to certainty", () => {
+    expect([0, 0.001, 0.5, 0.996, 1, 1.2].map(percent)).toEqual(["0 %", "<1 %", "50 %", ">99 %", "100 %", "100 %"]);
+  });
+
+  it("tells the time left, if it can", () => {
+    expect(timeLeft(0, 100, 0)).toBe("");
+    expect(timeLeft(0, 100, 10)).toBe("less than a minute");
+    expect(timeLeft(0, 1800, 10)).toBe("3 min");
+    expect(timeLeft(0, 72_000, 10)).toBe("2 h");
+    expect(timeLeft(0, 78_000, 10)).toBe("2 h 10 min");
+  });
+
+  it("tells how long ago", () => {
+    const now = Date.parse("2024-05-10T12:00:00Z");
+    expect(ago("2024-05-10T11:59:40Z", now)).toBe("just now");
+    expect(ago("2024-05-10T11:55:00Z", now)).toBe("5 minutes ago");
+    expect(ago("2024-05-09T12:00:00Z", now)).toBe("yesterday");
+    expect(ago("2023-01-05T12:00:00Z", now)).toBe("Jan 5, 2023");
+    expect(ago("nonsense", now)).toBe("");
+  });
+
+  it("takes paths apart", () => {
+    expect([baseName("a/b/c.jpg"), folder("a/b/c.jpg")]).toEqual(["c.jpg", "a/b"]);
+    expect([baseName("c.jpg"), folder("c.jpg")]).toEqual(["c.jpg", ""]);
+  });
+});
+
+describe("nearest", () => {
+  const table = Array.from({ length: 101 }, (_, i) => ({ probability: i / 100, count: 100 - i, precision: 1, recall: 1 }));
+
+  it("finds the point of the table, between points the nearer", () => {
+    expect(nearest(table, 0.5)?.count).toBe(50);
+    expect(nearest(table, 0.504)?.count).toBe(50);
+    expect(nearest(table, 0.506)?.count).toBe(49);
+    expect(nearest(table, -1)?.count).toBe(100);
+    expect(nearest(table, 2)?.count).toBe(0);
+    expect(nearest([], 0.5)).toBeUndefined();
+  });
+});
+
+describe("points", () => {
+  it("keeps within the edges", () => {
+    expect(points([0, 5, 10], 120, 32, 3)).toEqual([
+      { x: 3, y: 29 },
+      { x: 60, y: 16 },
+      { x: 117, y: 3 },
+    ]);
+    expect(points([2], 120, 32, 3, 1)).toEqual([{ x: 3, y: 3 }]);
+    expect(points([0, 0], 120, 32, 3)[1]).toEqual({ x: 117, y: 29 });
+  });
+});
+
+describe("parse", () => {
+  it("reads the place from the address", () => {
+    expect(parse("")).toEqual({ page: "browse", collection: null });
+    expect(parse("#/")).toEqual({ page: "browse", collection: null });
+    expect(parse("#/searches")).toEqual({ page: "searches" });
+    expect(parse("#/search/a%20b")).toEqual({ page: "search", id: "a b" });
+    expect(parse("#/search/%")).toEqual({ page: "search", id: "%" });
+    expect(parse("#/collection/x")).toEqual({ page: "browse", collection: "x" });
+  });
+});
