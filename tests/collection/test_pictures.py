@@ -180,7 +180,7 @@ def test_printing_inks():
     near(decode(broken).image, tolerance=5)
 
 
-def test_inks_with_a_profile_take_its_colours():
+def test_a_profile_that_is_not_of_inks_is_left_aside():
     """A profile for RGB is none for inks: it must be left aside, not believed."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     near(decode(saved(quarters().convert("CMYK"), "TIFF", icc_profile=profile)).image, tolerance=5)

@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ital import checks
 from ital.collection.collection import Collection
@@ -107,9 +107,12 @@ def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> None:
     if missing:
         raise ValueError(f"{len(missing)} pictures are not where they were: {missing[0]!r}, …")
     out.mkdir(parents=True, exist_ok=True)
-    width = len(str(len(results)))
     for one in results:
-        source = root.resolve() / one.path
-        # The rank keeps pictures of the same name apart, and the order when they are listed.
-        name = f"{one.rank:0{width}}-{source.stem}".encode()[: _NAME - len(source.suffix.encode())]
-        FOLDERS[kind](source, out / f"{name.decode(errors='ignore')}{source.suffix}")
+        FOLDERS[kind](root.resolve() / one.path, out / file_name(one, len(results)))
+
+
+def file_name(one: Found, count: int) -> str:
+    """A name among ``count``: the rank keeps those of the same name apart, and in order."""
+    path = PurePosixPath(one.path)
+    stem = f"{one.rank:0{len(str(count))}}-{path.stem}".encode()
+    return f"{stem[: _NAME - len(path.suffix.encode())].decode(errors='ignore')}{path.suffix}"

@@ -400,7 +400,7 @@ def export(
     top: Annotated[int | None, Query(ge=1, le=2**31)] = None,
 ) -> StreamingResponse:
     """Results to keep, the best first."""
-    with server.searches.opened(s) as (_, served, live):
+    with server.searches.opened(s) as (served, live):
         listed = found(served.collection, live, top, threshold)
         root = served.collection.root
     ending = {"paths": "txt"}.get(format, format)

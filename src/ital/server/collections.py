@@ -49,7 +49,7 @@ class Served:
         self.id = hashlib.sha256(str(self.store.resolve()).encode()).hexdigest()[:12]
         self.version = 0
         self.run = Run()
-        self.changed = threading.Condition()
+        self._starting = threading.Lock()
         self._collection: Collection | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
@@ -72,10 +72,8 @@ class Served:
             opened.pool  # noqa: B018  (it is read here, and not while someone waits)
         except StoreError:
             return  # there is nothing yet
-        with self.changed:
-            self._collection = opened
-            self.version += 1
-            self.changed.notify_all()
+        self._collection = opened
+        self.version += 1
 
     def skipped(self) -> list[tuple[str, str]]:
         """Files that are not in the collection, and why."""
@@ -86,11 +84,10 @@ class Served:
 
     def start(self) -> bool:
         """Bring the collection up to date in the background; ``False`` if that is under way."""
-        with self.changed:
+        with self._starting:
             if self.run.running or self._stopping:
                 return False
             self.run = Run(running=True)
-            self.changed.notify_all()
         self._thread = threading.Thread(target=self._index, name="ital-index", daemon=True)
         self._thread.start()
         return True
@@ -98,15 +95,8 @@ class Served:
     def stop(self) -> None:
         """Have the indexer stop after the batch that it is at."""
         self._stopping = True
-        with self.changed:
-            self.changed.notify_all()
         if self._thread is not None:
             self._thread.join()
-
-    def _set(self, run: Run) -> None:
-        with self.changed:
-            self.run = run
-            self.changed.notify_all()
 
     def _index(self) -> None:
         begun = opened = time.monotonic()
@@ -117,7 +107,7 @@ class Served:
                 raise _StoppedError
             speed = progress.done / max(time.monotonic() - begun, 1e-3)
             skipped = len(progress.skipped)
-            self._set(Run(True, progress.done, progress.total, speed, skipped))
+            self.run = Run(True, progress.done, progress.total, speed, skipped)
             if progress.done and time.monotonic() - opened > _REOPEN_SECONDS:
                 self.reopen()
                 opened = time.monotonic()
@@ -126,12 +116,12 @@ class Served:
             done = index(self.folder, self.store, report=report)
             changed = done.embedded or done.moved or done.gone or self._collection is None
         except _StoppedError:
-            self._set(replace(self.run, running=False))
+            self.run = replace(self.run, running=False)
             return
         except Exception as error:
             _log.exception("indexing %s failed", self.name)
-            self._set(replace(self.run, running=False, error=str(error)))
+            self.run = replace(self.run, running=False, error=str(error))
             return
         if changed:
             self.reopen()
-        self._set(replace(self.run, running=False))
+        self.run = replace(self.run, running=False)

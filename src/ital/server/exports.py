@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from ital.collection.export import FILES, Found
+from ital.collection.export import FILES, Found, file_name
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -45,14 +45,12 @@ def stream(kind: str, results: list[Found], root: Path) -> Iterator[bytes]:
         yield FILES[kind](results, root).encode()
         return
     pipe = _Pipe()
-    width = len(str(len(results)))
     # Pictures are compressed already.
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_STORED) as archive:
         for one in results:
-            source = root / one.path
-            name = f"{one.rank:0{width}}-{PurePosixPath(one.path).name}"
+            name = file_name(one, len(results))
             try:
-                with source.open("rb") as file, archive.open(name, "w") as entry:
+                with (root / one.path).open("rb") as file, archive.open(name, "w") as entry:
                     while piece := file.read(_PIECE):
                         entry.write(piece)
                         yield pipe.take()

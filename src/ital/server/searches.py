@@ -305,8 +305,9 @@ class Searches:
                 raise UnknownError(f"there is no picture {picture}")
             parts = live.search.explain(picture)
             total = sum(abs(part) for part in parts.values()) or 1.0
-            labels = {image: label for one in events for image, label in one.labels.items()}
-            uploads = {name: upload for one in events for name, upload in one.uploads.items()}
+            counted = events[: row.position]
+            labels = {image: label for one in counted for image, label in one.labels.items()}
+            uploads = {name: upload for one in counted for name, upload in one.uploads.items()}
             influences = [
                 schemas.Influence(
                     **self._labelled(row, image, labels[str(image)], uploads).model_dump(),
@@ -322,10 +323,10 @@ class Searches:
             )
 
     @contextmanager
-    def opened(self, search: str) -> Iterator[tuple[str, Served, Search]]:
-        """The name of a search, its collection and itself, for as long as the block lasts."""
+    def opened(self, search: str) -> Iterator[tuple[Served, Search]]:
+        """The collection of a search and itself, for as long as the block lasts."""
         with self._open(search) as (row, _, live):
-            yield row.name, self.served(row.collection), live.search
+            yield self.served(row.collection), live.search
 
     # How they are held
 
@@ -336,21 +337,24 @@ class Searches:
 
     @contextmanager
     def _open(self, search: str) -> Iterator[tuple[SearchRow, list[EventRow], Live]]:
-        """A search in memory, as the database has it, and nobody else at it."""
+        """A search in memory, as the database has it, and nobody else at it.
+
+        The events are all there are; those that were undone come last.
+        """
         with self._lock:
             slot = self._slots.setdefault(search, _Slot())
             self._slots.move_to_end(search)
         with slot.lock:
             with self._database.reading() as session:
                 row = self._row(session, search)
-                events = [one for one in _events(session, row) if one.number <= row.position]
+                events = _events(session, row)
                 served = self.served(row.collection)
                 vectors = {
                     name: self._upload(session, served, name)
                     for event in events
                     for name in event.uploads.values()
                 }
-            self._bring_up_to_date(slot, row, events, vectors, served)
+            self._bring_up_to_date(slot, row, events[: row.position], vectors, served)
             assert slot.live is not None
             yield row, events, slot.live
         self._forget_the_oldest(search)
@@ -429,17 +433,15 @@ class Searches:
                 certainty=one.insight["certainty"],
                 change=one.insight["change"],
             )
-            for number, one in enumerate(events)
+            for number, one in enumerate(events[: row.position])
             if one.insight is not None
         ]
-        with self._database.reading() as session:
-            count = len(_events(session, row))
         return schemas.SearchState(
             **_info(row, events).model_dump(),
             settings=settings,
             batch=batch,
             can_undo=row.position > 1,
-            can_redo=row.position < count,
+            can_redo=row.position < len(events),
             progress=progress,
             summary=_summary(progress[-1] if progress else None, len(batch)),
         )
