@@ -6,6 +6,7 @@ at all, whatever dies in between.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -294,9 +295,23 @@ class Table:
         return rows
 
     def thumbnail(self, identifier: int) -> bytes | None:
-        found = self._where([identifier], ["thumbnail"])
+        columns = ["id", "thumbnail"]
+        try:
+            found = self._table.take_row_ids([self._addresses[identifier]]).select(columns)
+            found = found.to_arrow()
+        except (OSError, RuntimeError, ValueError, KeyError):
+            found = None
+        # An address is only good in the version of the table that it was read from.
+        if found is None or found["id"].to_pylist() != [identifier]:
+            found = self._where([identifier], columns)
         content: bytes | None = found["thumbnail"][0].as_py() if len(found) else None
         return content
+
+    @functools.cached_property
+    def _addresses(self) -> dict[int, int]:
+        """Where Lance has each picture: to look one up by its identifier, it reads them all."""
+        found = self._table.search().with_row_id(True).select(["id"]).to_arrow()
+        return dict(zip(found["id"].to_pylist(), found["_rowid"].to_pylist(), strict=True))
 
     def _where(self, ids: Sequence[int], columns: list[str]) -> pa.Table:
         condition = f"id in ({', '.join(str(int(one)) for one in ids)})"
@@ -305,6 +320,7 @@ class Table:
         except (OSError, RuntimeError, ValueError):
             # The version that was opened has been tidied away since.
             self._table.checkout_latest()
+            self.__dict__.pop("_addresses", None)
             return self._table.search().where(condition).select(columns).to_arrow()
 
     def write(self, rows: Sequence[Row], new: bool) -> None:
