@@ -32,7 +32,7 @@ export const api = {
     read<PicturePage>(`/collections/${part(c)}/pictures?offset=${offset}&limit=${limit}`, signal),
   upload: (c: string, picture: Blob) => request<Upload>("POST", `/collections/${part(c)}/uploads`, picture),
   strategies: () => read<Strategy[]>("/strategies"),
-  searches: (c: string) => read<SearchInfo[]>(`/searches?collection=${part(c)}`),
+  searches: () => read<SearchInfo[]>("/searches"),
   create: (search: NewSearch) => request<SearchState>("POST", "/searches", search),
   search: (s: string, signal?: AbortSignal) => read<SearchState>(`/searches/${part(s)}`, signal),
   rename: (s: string, name: string) => request<SearchInfo>("PATCH", `/searches/${part(s)}`, { name }),
@@ -53,6 +53,9 @@ export const urls = {
   view: (c: string, id: number) => `/api/v1/collections/${part(c)}/pictures/${id}/view`,
   original: (c: string, id: number) => `/api/v1/collections/${part(c)}/pictures/${id}/original`,
   upload: (c: string, u: string) => `/api/v1/collections/${part(c)}/uploads/${part(u)}/thumbnail`,
+  /** The thumbnail of a picture of the collection or from outside, if one is known. */
+  either: (c: string, id: number | null, u: string | null) =>
+    id !== null ? urls.thumbnail(c, id) : u !== null ? urls.upload(c, u) : null,
   events: (c: string) => `/api/v1/collections/${part(c)}/events`,
   export: (s: string, format: ExportFormat, choice: { threshold: number } | { top: number }) =>
     `/api/v1/searches/${part(s)}/export?format=${format}&` +

@@ -1,6 +1,8 @@
 /** The collections, the one that is looked at, and its indexing as it goes on. */
 import { api, urls } from "./api";
+import { messageOf } from "./format";
 import { load, store } from "./keep";
+import { toasts } from "./toasts.svelte";
 import type { CollectionInfo } from "./types";
 
 const KEY = "ital.collection";
@@ -20,7 +22,7 @@ class Collections {
       this.list = await api.collections();
       this.error = "";
     } catch (error) {
-      this.error = error instanceof Error ? error.message : String(error);
+      this.error = messageOf(error);
     }
   }
 
@@ -31,6 +33,15 @@ class Collections {
 
   update(info: CollectionInfo): void {
     this.list = (this.list ?? []).map((other) => (other.id === info.id ? info : other));
+  }
+
+  /** Look for new pictures. */
+  async index(id: string): Promise<void> {
+    try {
+      this.update(await api.index(id));
+    } catch (error) {
+      toasts.error(error);
+    }
   }
 
   /** Follow the events of a collection; returns how to stop. */

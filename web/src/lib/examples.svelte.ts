@@ -1,4 +1,5 @@
 /** Pictures that were marked while browsing, to start a search with. */
+import { load, store } from "./keep";
 import type { Picture } from "./types";
 
 export interface Example {
@@ -6,12 +7,31 @@ export interface Example {
   relevant: boolean;
 }
 
-class Examples {
-  list = $state<Example[]>([]);
-  #marks = $derived(new Map(this.list.map(({ picture, relevant }) => [picture.id, relevant])));
+export class Examples {
+  #list = $state.raw<readonly Example[]>([]);
+  #marks = $derived(new Map(this.#list.map(({ picture, relevant }) => [picture.id, relevant])));
+  #key: string;
 
-  relevant = $derived(this.list.filter((example) => example.relevant).map((example) => example.picture.id));
-  irrelevant = $derived(this.list.filter((example) => !example.relevant).map((example) => example.picture.id));
+  relevant = $derived(this.#list.filter((example) => example.relevant).map((example) => example.picture.id));
+  irrelevant = $derived(this.#list.filter((example) => !example.relevant).map((example) => example.picture.id));
+
+  /** One for each collection: the numbers of pictures mean others elsewhere. */
+  static #all = new Map<string, Examples>();
+
+  static of(collection: string): Examples {
+    const examples = Examples.#all.get(collection) ?? new Examples(collection);
+    Examples.#all.set(collection, examples);
+    return examples;
+  }
+
+  constructor(collection: string) {
+    this.#key = `ital.examples.${collection}`;
+    this.#list = load<Example[]>(this.#key, "sessionStorage") ?? [];
+  }
+
+  get list(): readonly Example[] {
+    return this.#list;
+  }
 
   of(id: number): boolean | undefined {
     return this.#marks.get(id);
@@ -19,14 +39,16 @@ class Examples {
 
   /** Marking a picture the same way again takes the mark off. */
   mark(picture: Picture, relevant: boolean): void {
-    const before = this.of(picture.id);
-    const others = this.list.filter((example) => example.picture.id !== picture.id);
-    this.list = before === relevant ? others : [...others, { picture, relevant }];
+    const others = this.#list.filter((example) => example.picture.id !== picture.id);
+    this.#set(this.of(picture.id) === relevant ? others : [...others, { picture, relevant }]);
   }
 
   clear(): void {
-    this.list = [];
+    this.#set([]);
+  }
+
+  #set(list: readonly Example[]): void {
+    this.#list = list;
+    store(this.#key, list.length ? list : null, "sessionStorage");
   }
 }
-
-export const examples = new Examples();

@@ -51,6 +51,15 @@ export function ago(time: string, now: number = Date.now()): string {
   return absolute.format(then);
 }
 
+/** What went wrong, as a sentence begins; the server writes its reasons in lower case. */
+export function messageOf(error: unknown): string {
+  return capitalised(error instanceof Error ? error.message : String(error));
+}
+
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** The last part of a path. */
 export function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;

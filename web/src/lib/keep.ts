@@ -48,18 +48,21 @@ function storedKeys(): string[] {
   }
 }
 
-export function store(key: string, value: unknown): void {
+/** For ever, or as long as the tab is open. */
+type Where = "localStorage" | "sessionStorage";
+
+export function store(key: string, value: unknown, where: Where = "localStorage"): void {
   try {
-    if (value === null) localStorage.removeItem(key);
-    else localStorage.setItem(key, JSON.stringify(value));
+    if (value === null) window[where].removeItem(key);
+    else window[where].setItem(key, JSON.stringify(value));
   } catch {
     // The page works without.
   }
 }
 
-export function load<T>(key: string): T | null {
+export function load<T>(key: string, where: Where = "localStorage"): T | null {
   try {
-    const text = localStorage.getItem(key);
+    const text = window[where].getItem(key);
     return text === null ? null : (JSON.parse(text) as T);
   } catch {
     return null;

@@ -79,6 +79,8 @@ export class Outbox {
         this.host.movedOn(error.state, kept);
       } else {
         this.#shift();
+        // What was to be undone did not happen.
+        if (this.#queue[0]?.change.kind === "undo") this.#shift();
         this.host.refused(error, sealed.change);
       }
     }

@@ -22,6 +22,15 @@ export class Pages<T> {
     return this.#pages.get(Math.floor(index / PAGE))?.[index % PAGE];
   }
 
+  /** Where a picture is among those that are held; -1 if it is not. */
+  indexOf(matches: (item: T) => boolean): number {
+    for (const [page, items] of this.#pages) {
+      const at = items.findIndex(matches);
+      if (at >= 0) return page * PAGE + at;
+    }
+    return -1;
+  }
+
   failedAt(index: number): boolean {
     return this.#failed.has(Math.floor(index / PAGE));
   }

@@ -1,8 +1,12 @@
-/** Where a collection was last looked at, while the page is open. */
-const places = new Map<string, { index: number }>();
+/** Where a collection was last looked at, in this tab. */
+import { load, store } from "./keep";
 
-export function lastPlace(collection: string): { index: number } {
-  const place = places.get(collection) ?? { index: 0 };
-  places.set(collection, place);
-  return place;
+const keyOf = (collection: string) => `ital.place.${collection}`;
+
+export function placeIn(collection: string): number {
+  return load<number>(keyOf(collection), "sessionStorage") ?? 0;
+}
+
+export function keepPlace(collection: string, index: number): void {
+  store(keyOf(collection), index || null, "sessionStorage");
 }

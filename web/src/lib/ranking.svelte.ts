@@ -1,11 +1,14 @@
 /** The results of a search. What is shown stays until what comes next is there, so that it can move. */
 import { api } from "./api";
+import { messageOf } from "./format";
 import { Pages } from "./pages";
 import type { Session } from "./session.svelte";
 import type { Result, ThresholdInfo } from "./types";
 
 export class Ranking {
   total = $state(0);
+  /** The revision whose results are shown. */
+  revision = $state(-1);
   /** Goes up when windows of results come. */
   version = $state(0);
   /** Goes up when the order changes. */
@@ -20,10 +23,12 @@ export class Ranking {
   /** Show the results of a revision, of which `[first, end)` are looked at. */
   async show(revision: number, first: number, end: number): Promise<void> {
     let total = 0;
+    let found = revision;
     const pages: Pages<Result> = new Pages(
       async (offset, limit, signal) => {
         const page = await api.results(this.session.id, offset, limit, signal);
         total = page.total;
+        found = page.revision;
         if (page.revision !== revision) void this.session.look();
         return page.results;
       },
@@ -36,12 +41,14 @@ export class Ranking {
       if (this.#coming !== pages) return;
       this.#coming = null;
       this.pages = pages;
-      this.thresholds = table.thresholds;
+      this.revision = revision;
+      // An older table does not belong to these results; the next one comes with the next revision.
+      if (table.revision >= found) this.thresholds = table.thresholds;
       this.total = total;
       this.error = pages.failedAt(first) ? "The results could not be read." : "";
       this.order++;
     } catch (error) {
-      if (this.#coming === pages) this.error = error instanceof Error ? error.message : String(error);
+      if (this.#coming === pages) this.error = messageOf(error);
     }
   }
 

@@ -1,6 +1,13 @@
 /** The answers to a batch before they are sent. */
 import type { Answer, Picture } from "./types";
 
+const KEYS: Readonly<Record<string, Answer>> = { y: "yes", "1": "yes", n: "no", "2": "no", u: "unsure", "3": "unsure" };
+
+/** The answer that a key stands for. */
+export function answerOf(event: KeyboardEvent): Answer | undefined {
+  return KEYS[event.key.toLowerCase()];
+}
+
 /** In the order in which they were given, so that the last one can be taken back. */
 export type Draft = ReadonlyMap<number, Answer>;
 
@@ -49,4 +56,8 @@ export function divide(draft: Draft, batch: readonly Picture[]): { kept: Draft; 
 
 export function toAnswers(draft: Draft): Record<string, Answer> {
   return Object.fromEntries([...draft].map(([id, answer]) => [String(id), answer]));
+}
+
+export function fromAnswers(answers: Record<string, Answer>): Draft {
+  return new Map(Object.entries(answers).map(([id, answer]) => [Number(id), answer]));
 }

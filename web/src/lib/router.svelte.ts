@@ -23,15 +23,26 @@ function decode(text: string): string {
 }
 
 class Router {
-  route = $state<Route>(parse(location.hash));
+  route = $state.raw<Route>(parse(location.hash));
+  #hash = location.hash;
 
   constructor() {
-    addEventListener("hashchange", () => (this.route = parse(location.hash)));
+    // Every page knows where it begins.
+    history.scrollRestoration = "manual";
+    addEventListener("hashchange", () => {
+      if (location.hash !== this.#hash) this.#show(location.hash);
+    });
   }
 
+  /** At once, so that nothing else is seen in between. */
   go(hash: string): void {
-    if (location.hash === hash) this.route = parse(hash);
-    else location.hash = hash;
+    location.hash = hash;
+    this.#show(hash);
+  }
+
+  #show(hash: string): void {
+    this.#hash = hash;
+    this.route = parse(hash);
   }
 }
 

@@ -1,6 +1,7 @@
 /** A search that is open: where it stands, what was answered, and what is on its way. */
 import { api } from "./api";
 import { connection } from "./connection.svelte";
+import { messageOf, pictures } from "./format";
 import { Refused, request } from "./http";
 import { draftOf, keepDraft, KeptChanges } from "./keep";
 import { opened } from "./opened";
@@ -15,10 +16,14 @@ export class Session implements OutboxHost {
   draft = $state.raw<round.Draft>(round.EMPTY);
   /** Answers on their way, shown as if they had arrived. */
   pending = $state.raw<ReadonlyMap<number, Answer>>(new Map());
+  /** What was said of pictures whose results are shown as they were before. */
+  said = $state.raw<ReadonlyMap<number, Answer>>(new Map());
   /** How many changes are on their way. */
   waiting = $state(0);
   /** What a screen reader says of the latest change. */
   news = $state("");
+  /** Whether the change that was made last is a round on its way: it can be undone, too. */
+  #roundLast = $state(false);
   #kept: KeptChanges;
   #outbox: Outbox;
 
@@ -55,6 +60,7 @@ export class Session implements OutboxHost {
     if (!this.state || this.#outbox.queue.length) return;
     try {
       const state = await api.search(this.id);
+      this.error = "";
       if (!this.#outbox.queue.length && state.revision !== this.state.revision) this.#take(state);
     } catch (error) {
       this.#failed(error);
@@ -63,6 +69,7 @@ export class Session implements OutboxHost {
 
   /** Answer a picture of the batch; the last one sends the round. */
   answer(id: number, answer: Answer): void {
+    if (this.pending.has(id)) return;
     this.#setDraft(round.withAnswer(this.draft, id, answer));
     if (this.state && round.isComplete(this.draft, this.state.batch)) this.send();
   }
@@ -81,11 +88,17 @@ export class Session implements OutboxHost {
    * may ask about other pictures.
    */
   label(id: number, answer: Answer): void {
+    this.said = new Map([...this.said, [id, answer]]);
     this.#send(round.withAnswer(this.draft, id, answer));
   }
 
+  /** The results that are shown know all that was said. */
+  settle(): void {
+    if (this.said.size) this.said = new Map();
+  }
+
   get canUndo(): boolean {
-    return this.draft.size > 0 || (this.state?.can_undo ?? false);
+    return this.draft.size > 0 || this.#roundLast || (this.state?.can_undo ?? false);
   }
 
   get canRedo(): boolean {
@@ -94,7 +107,7 @@ export class Session implements OutboxHost {
 
   undo(): void {
     if (this.draft.size) this.#setDraft(round.withoutLast(this.draft));
-    else if (this.state?.can_undo) this.#outbox.push({ kind: "undo" });
+    else if (this.canUndo) this.#outbox.push({ kind: "undo" });
   }
 
   redo(): void {
@@ -150,28 +163,29 @@ export class Session implements OutboxHost {
   }
 
   refused(error: unknown, change: Change): void {
-    toasts.error(error, change.kind === "answers" ? "Your answers were not accepted." : "");
-    if (change.kind !== "answers" || !this.state) return;
+    if (change.kind !== "answers") return toasts.error(error);
+    const refused = round.fromAnswers(change.answers);
+    const { kept, orphans } = round.divide(refused, this.state?.batch ?? []);
+    toasts.error(error, orphans.size ? `${pictures(orphans.size)} could not be marked.` : "Your answers were not accepted.");
+    this.said = new Map([...this.said].filter(([id]) => !refused.has(id)));
     // Back to the cards, to be sent again or changed.
-    const said = new Map(Object.entries(change.answers).map(([id, answer]) => [Number(id), answer]));
-    this.#setDraft(new Map([...round.divide(said, this.state.batch).kept, ...this.draft]));
+    this.#setDraft(new Map([...kept, ...this.draft]));
   }
 
   changed(queue: readonly Sealed[]): void {
     const answers = queue.filter((sealed) => sealed.change.kind === "answers");
     this.#kept.keep(answers);
     this.waiting = queue.length;
+    this.#roundLast = queue.at(-1)?.change.kind === "answers";
     this.pending = new Map(
-      answers.flatMap(({ change }) =>
-        change.kind === "answers" ? Object.entries(change.answers).map(([id, answer]) => [Number(id), answer]) : [],
-      ),
+      answers.flatMap(({ change }) => (change.kind === "answers" ? [...round.fromAnswers(change.answers)] : [])),
     );
   }
 
   #failed(error: unknown): void {
     const gone = error instanceof Refused && error.status === 404;
     if (gone) this.error = "This search does not exist any more.";
-    else if (!this.state) this.error = error instanceof Error ? error.message : String(error);
+    else if (!this.state) this.error = messageOf(error);
   }
 
   #send(answers: round.Draft): void {

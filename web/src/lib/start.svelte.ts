@@ -1,7 +1,8 @@
 /** Starting searches: from pictures of the collection, or from outside. */
+import { tick } from "svelte";
 import { api } from "./api";
 import { collections } from "./collections.svelte";
-import { examples } from "./examples.svelte";
+import { Examples } from "./examples.svelte";
 import { opened } from "./opened";
 import { router, searchHash } from "./router.svelte";
 import { toasts } from "./toasts.svelte";
@@ -19,8 +20,8 @@ class Start {
     await this.#during("Starting the search…", async () => this.#open(await this.#create(collection.id, query)));
   }
 
-  async examples(): Promise<void> {
-    await this.search({ relevant: examples.relevant, irrelevant: examples.irrelevant });
+  async examples({ relevant, irrelevant }: Examples): Promise<void> {
+    await this.search({ relevant, irrelevant });
   }
 
   async files(files: readonly File[]): Promise<void> {
@@ -48,18 +49,22 @@ class Start {
 
   #open(state: SearchState): void {
     opened.put(state);
-    examples.clear();
+    Examples.of(state.collection).clear();
     router.go(searchHash(state.id));
   }
 
   async #during(what: string, work: () => Promise<void>): Promise<void> {
+    // The page is covered meanwhile, and loses the focus.
+    const before = document.activeElement;
     this.busy = what;
     try {
       await work();
-    } catch (error) {
-      toasts.error(error);
-    } finally {
       this.busy = "";
+    } catch (error) {
+      this.busy = "";
+      toasts.error(error);
+      await tick();
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
     }
   }
 }

@@ -1,4 +1,6 @@
 /** Short notes at the edge of the page, some with something to do about them. */
+import { messageOf } from "./format";
+
 export interface Toast {
   id: number;
   text: string;
@@ -22,8 +24,7 @@ class Toasts {
   }
 
   error(error: unknown, before = ""): void {
-    const detail = error instanceof Error ? error.message : String(error);
-    this.show(before ? `${before} ${detail}` : detail, { tone: "error" });
+    this.show(`${before} ${messageOf(error)}`.trim(), { tone: "error" });
   }
 
   close(id: number): void {
