@@ -82,6 +82,16 @@ describe("Outbox", () => {
     expect(host.refused).toHaveBeenCalledOnce();
   });
 
+  it("does not undo something else if what was to be undone is refused", async () => {
+    const { host, sent } = page([new Refused(422, "no"), at(6)]);
+    const outbox = new Outbox(host);
+    outbox.push(yes);
+    outbox.push({ kind: "undo" });
+    outbox.push(yes);
+    await vi.waitFor(() => expect(host.arrived).toHaveBeenCalledOnce());
+    expect(sent.map(({ kind }) => kind)).toEqual(["answers", "answers"]);
+  });
+
   it("sends again what a reload interrupted, as it was", async () => {
     const { host, sent } = page([at(6)]);
     const kept: Sealed = { change: yes, key: "kept-key", revision: 4 };

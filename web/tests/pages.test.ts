@@ -45,4 +45,10 @@ describe("Pages", () => {
     await pages.load(PAGE - 1, 2 * PAGE + 1);
     expect([PAGE - 1, PAGE, 2 * PAGE].map((index) => pages.get(index))).toEqual([PAGE - 1, PAGE, 2 * PAGE]);
   });
+
+  it("finds something among what it holds", async () => {
+    const { pages } = numbers();
+    await pages.load(PAGE, PAGE + 1);
+    expect([PAGE + 7, 3].map((item) => pages.indexOf((other) => other === item))).toEqual([PAGE + 7, -1]);
+  });
 });

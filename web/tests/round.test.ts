@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { divide, EMPTY, isComplete, nextOpen, toAnswers, withAnswer, without, withoutLast } from "../src/lib/round";
+import { answerOf, divide, EMPTY, fromAnswers, isComplete, nextOpen, toAnswers, withAnswer, without, withoutLast } from "../src/lib/round";
 
 const batch = [1, 2, 3].map((id) => ({ id, name: `${id}.jpg` }));
 
 describe("a round", () => {
+  it("is answered by letters and numbers", () => {
+    const given = ["y", "N", "3", "x", "Enter"].map((key) => answerOf(new KeyboardEvent("keydown", { key })));
+    expect(given).toEqual(["yes", "no", "unsure", undefined, undefined]);
+  });
+
   it("is complete when every picture has an answer, and never if there are none", () => {
     const two = withAnswer(withAnswer(EMPTY, 1, "yes"), 2, "unsure");
     expect(isComplete(two, batch)).toBe(false);
@@ -29,5 +34,6 @@ describe("a round", () => {
     const { kept, orphans } = divide(withAnswer(withAnswer(EMPTY, 1, "yes"), 9, "no"), batch);
     expect(toAnswers(kept)).toEqual({ "1": "yes" });
     expect(toAnswers(orphans)).toEqual({ "9": "no" });
+    expect(fromAnswers(toAnswers(orphans))).toEqual(orphans);
   });
 });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { connection } from "../src/lib/connection.svelte";
 import { Session } from "../src/lib/session.svelte";
+import { toasts } from "../src/lib/toasts.svelte";
 import type { SearchState } from "../src/lib/types";
 
 interface Sent {
@@ -11,7 +12,7 @@ interface Sent {
 /** A server with one search: every change makes a revision, whose batch is `batches[revision]`. */
 function server(batches: number[][]) {
   const sent: Sent[] = [];
-  const world = { revision: 0, away: false, refuse: false, sent };
+  const world = { revision: 0, away: false, refuse: false, gone: false, sent };
   const state = (): Partial<SearchState> => ({
     id: "s",
     revision: world.revision,
@@ -22,6 +23,7 @@ function server(batches: number[][]) {
   const json = (status: number, body: unknown) => new Response(JSON.stringify(body), { status });
   vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
     if (world.away) return Promise.reject(new TypeError("away"));
+    if (world.gone) return Promise.resolve(json(404, { detail: "no such search" }));
     if (init.method === "GET") return Promise.resolve(json(200, state()));
     const body = JSON.parse(String(init.body)) as Sent["body"];
     sent.push({ path, body });
@@ -100,6 +102,56 @@ describe("Session", () => {
       [1, "yes"],
       [2, "no"],
     ]);
+  });
+
+  it("takes no second answer while the first is on its way", async () => {
+    const world = server([[1, 2], [3, 4]]);
+    const session = await opened();
+    session.answer(1, "yes");
+    for (let press = 0; press < 3; press++) session.answer(2, "yes");
+    await vi.waitFor(() => expect(session.state?.revision).toBe(1));
+    expect(world.sent).toHaveLength(1);
+    expect(session.draft.size).toBe(0);
+  });
+
+  it("can undo a first round that is still on its way", async () => {
+    const world = server([[1, 2], [3, 4], [1, 2]]);
+    const session = await opened();
+    expect(session.canUndo).toBe(false);
+    session.answer(1, "yes");
+    session.answer(2, "no");
+    expect(session.canUndo).toBe(true);
+    session.undo();
+    session.undo();
+    await vi.waitFor(() => expect(session.waiting).toBe(0));
+    expect(world.sent.map(({ path }) => path.split("/").at(-1))).toEqual(["answers", "undo"]);
+  });
+
+  it("shows a mark until results come that know of it, and not if it is refused", async () => {
+    const world = server([[1, 2], [3, 4]]);
+    const session = await opened();
+    session.label(98, "yes");
+    await vi.waitFor(() => expect(session.waiting).toBe(0));
+    expect(session.said.get(98)).toBe("yes");
+    session.settle();
+    expect(session.said.size).toBe(0);
+    world.refuse = true;
+    session.label(99, "no");
+    expect(session.said.get(99)).toBe("no");
+    await vi.waitFor(() => expect(session.waiting).toBe(0));
+    expect(session.said.size).toBe(0);
+    expect(toasts.list.at(-1)?.text).toBe("1 picture could not be marked. No");
+  });
+
+  it("is there again after it was gone", async () => {
+    const world = server([[1, 2]]);
+    const session = await opened();
+    world.gone = true;
+    await session.look();
+    expect(session.error).toContain("does not exist");
+    world.gone = false;
+    await session.open();
+    expect(session.error).toBe("");
   });
 
   it("keeps answers on the page and in the store while the server is away, and sends them once", async () => {

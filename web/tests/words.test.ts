@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { ago, baseName, count, folder, percent, perSecond, pictures, timeLeft } from "../src/lib/format";
+import { ago, baseName, count, folder, messageOf, percent, perSecond, pictures, timeLeft } from "../src/lib/format";
 import { parse } from "../src/lib/router.svelte";
 import { points } from "../src/lib/sparkline";
-import { nearest } from "../src/lib/threshold";
+import { nearest, tellsRecall } from "../src/lib/threshold";
 
 describe("format", () => {
   it("counts", () => {
@@ -33,6 +33,11 @@ describe("format", () => {
     expect(ago("nonsense", now)).toBe("");
   });
 
+  it("begins what the server says as a sentence", () => {
+    expect(messageOf(new Error("this is no picture"))).toBe("This is no picture");
+    expect([messageOf("no"), messageOf("")]).toEqual(["No", ""]);
+  });
+
   it("takes paths apart", () => {
     expect([baseName("a/b/c.jpg"), folder("a/b/c.jpg")]).toEqual(["c.jpg", "a/b"]);
     expect([baseName("c.jpg"), folder("c.jpg")]).toEqual(["c.jpg", ""]);
@@ -49,6 +54,10 @@ describe("nearest", () => {
     expect(nearest(table, -1)?.count).toBe(100);
     expect(nearest(table, 2)?.count).toBe(0);
     expect(nearest([], 0.5)).toBeUndefined();
+  });
+
+  it("tells of recall only where it could be less than all", () => {
+    expect([0, 0.5, 0.51].map((probability) => tellsRecall(nearest(table, probability)!))).toEqual([false, false, true]);
   });
 });
 
