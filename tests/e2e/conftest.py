@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from painting import paint
 from serving import Phoenix
 
 from ital.collection import index
@@ -29,20 +29,35 @@ def pictures(tmp_path_factory) -> Path:
     hues = {"blue": (40, 80, 200), "green": (40, 170, 70), "red": (210, 50, 40)}
     for name, hue in hues.items():
         for number in range(40):
-            noise = rng.normal(0, 25, (6, 8, 3))
-            pixels = np.clip(np.array(hue) + noise, 0, 255).astype(np.uint8)
-            image = Image.fromarray(pixels).resize((320, 240), Image.Resampling.BICUBIC)
-            image.save(folder / f"{name}-{number:02}.jpg")
+            paint(folder / f"{name}-{number:02}.jpg", hue, rng)
     index(folder)
     return folder
 
 
 @pytest.fixture
-def server(pictures, tmp_path):
-    one = Phoenix(pictures, "--no-index", "--database", f"sqlite:///{tmp_path}/s.sqlite")
+def few(tmp_path) -> Path:
+    """Six pictures, for a test to do with as it likes."""
+    folder = tmp_path / "A few, under a name that is too long for a phone"
+    folder.mkdir()
+    for number in range(6):
+        paint(folder / f"{number}.jpg", (200, 180, 60), np.random.default_rng(number))
+    index(folder)
+    return folder
+
+
+@pytest.fixture
+def server(request, tmp_path):
+    """Serves the pictures, or the folders that a test names by `folders`."""
+    marker = request.node.get_closest_marker("folders")
+    folders = [request.getfixturevalue(name) for name in (marker.args if marker else ["pictures"])]
+    one = Phoenix(*folders, "--no-index", "--database", f"sqlite:///{tmp_path}/s.sqlite")
     one.start()
     yield one
     one.end()
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "folders(*fixtures): what is served")
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 
 import httpx
+import numpy as np
 import pytest
+from painting import paint
 from playwright.sync_api import expect
 from screenshots import SCREENSHOTS
 
@@ -54,6 +57,42 @@ def wait_for_others(page, before):
 def state(server, page):
     search = page.url.rpartition("/")[2]
     return httpx.get(f"{server.url}/api/v1/searches/{search}").json()
+
+
+def focus(page) -> str:
+    """What has the focus."""
+    return page.evaluate(
+        """() => {
+            const at = document.activeElement;
+            return at.dataset.testid || at.id || at.tagName;
+        }"""
+    )
+
+
+def all_loaded(page):
+    """Wait until every cell shows its picture."""
+    page.wait_for_function(
+        """() => {
+            const cells = [...document.querySelectorAll('[data-testid=cell]')];
+            const loaded = cell => cell.querySelector('img')?.naturalWidth > 0;
+            return cells.length > 0 && cells.every(loaded);
+        }"""
+    )
+
+
+def is_on_top(note) -> bool:
+    """Whether a note is seen, rather than what covers it."""
+    return note.evaluate(
+        """note => {
+            const { x, y, width, height } = note.getBoundingClientRect();
+            return note.contains(document.elementFromPoint(x + width / 4, y + height / 2));
+        }"""
+    )
+
+
+def refuse(page, path):
+    body = '{"detail": "not today"}'
+    page.route(path, lambda route: route.fulfill(status=422, body=body))
 
 
 def keep(page, name):
@@ -112,6 +151,7 @@ def test_by_keyboard_alone(open_page, server):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(cards(page)).to_have_count(4)
+    assert focus(page) == "main"
     for _ in range(2):
         before = shown(page)
         for identifier in before:
@@ -265,3 +305,188 @@ def test_nothing_leaves_the_server(open_page, server):
     answer_round(page)
     assert requests
     assert all(url.startswith((server.url, "blob:", "data:")) for url in requests)
+
+
+def test_pictures_come_back_after_an_outage(open_page, server):
+    page = open_page()
+    all_loaded(page)
+    server.kill()
+    page.evaluate("scrollTo(0, 1e6)")
+    banner = page.get_by_test_id("banner")
+    expect(banner).to_be_visible()
+    expect(banner).not_to_contain_text("answers")
+    expect(page.get_by_test_id("cell").get_by_text(".jpg").first).to_be_visible()
+    server.start()
+    expect(banner).to_have_count(0)
+    all_loaded(page)
+
+
+@pytest.mark.folders("pictures", "few")
+def test_two_collections_on_a_phone(open_page):
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    tray = page.get_by_role("complementary", name="Examples")
+    choice = page.get_by_label("Collection", exact=True)
+
+    def narrow():
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert choice.bounding_box()["width"] > 80
+
+    page.locator("[data-testid=cell][data-id='3']").get_by_test_id("yes").tap()
+    expect(tray).to_be_visible()
+    narrow()
+    choice.select_option(index=1)
+    expect(page.get_by_test_id("cell")).to_have_count(6)
+    expect(tray).to_have_count(0)
+    assert focus(page) == "collection"
+    narrow()
+    keep(page, "phone-collections")
+    choice.select_option(index=0)
+    expect(tray).to_be_visible()
+    page.reload()
+    page.get_by_test_id("search-examples").tap()
+    expect(cards(page)).to_have_count(4)
+    page.get_by_role("link", name="Searches").tap()
+    expect(page.get_by_test_id("searches")).to_contain_text("colours")
+
+
+def test_the_place_is_kept_over_a_reload(open_page):
+    page = open_page()
+    expect(page.get_by_test_id("cell").first).to_be_visible()
+    field = page.get_by_label("Go to picture number")
+    field.fill("1,00")
+    field.press("Enter")
+    last = page.locator("[data-testid=cell][data-id='100']")
+    expect(last).to_be_in_viewport()
+    page.reload()
+    expect(last).to_be_in_viewport()
+
+
+def test_quick_keys_make_one_round(open_page, server):
+    page = open_page()
+    begin(page)
+    before = shown(page)
+    page.get_by_role("button", name="Look closer").first.click()
+    viewer = page.get_by_test_id("viewer")
+    for _ in range(6):
+        page.keyboard.press("y")
+    page.wait_for_timeout(700)
+    assert state(server, page)["rounds"] == 1
+    # Back closes the picture, and the search is still there.
+    page.go_back()
+    expect(viewer).to_have_count(0)
+    wait_for_others(page, before)
+    assert focus(page) == "card"
+
+
+def test_a_mark_that_is_refused(open_page, server):
+    page = open_page()
+    begin(page)
+    result = page.get_by_test_id("results").get_by_test_id("cell").nth(1)
+    marked = result.get_by_test_id("yes")
+    before = state(server, page)["revision"]
+    # A second click says nothing new.
+    marked.dblclick()
+    expect(result.get_by_role("button", name="marked yes")).to_be_visible()
+    page.wait_for_timeout(400)
+    assert state(server, page)["revision"] == before + 1
+    refuse(page, "**/answers")
+    page.get_by_test_id("results").locator("[data-open]").nth(9).click()
+    viewer = page.get_by_test_id("viewer")
+    expect(viewer).to_contain_text("likely")
+    page.keyboard.press("n")
+    note = page.get_by_text("could not be marked. Not today")
+    expect(note).to_be_visible()
+    assert is_on_top(note)
+    expect(viewer.get_by_test_id("no")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_search_that_cannot_start(open_page):
+    page = open_page()
+    all_loaded(page)
+    refuse(page, "**/searches")
+    page.locator("[data-testid=cell][data-id='3'] [data-open]").click()
+    page.get_by_test_id("find-like").click()
+    expect(page.get_by_text("Not today")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("viewer")).to_have_count(0)
+    page.keyboard.press("+")
+    search = page.get_by_test_id("search-examples")
+    search.click()
+    expect(page.get_by_text("Not today")).to_be_visible()
+    # All is as it was, and the note leaves the button free.
+    expect(page.locator("[data-testid=cell][data-id='3']")).to_be_in_viewport()
+    assert focus(page) == "search-examples"
+    assert is_on_top(search)
+
+
+def test_nothing_is_wider_than_the_window(open_page):
+    page = open_page()
+
+    def check(place):
+        for width in (320, 390, 641, 820, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.wait_for_timeout(60)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (place, width)
+
+    expect(page.get_by_test_id("cell").first).to_be_visible()
+    check("browse")
+    begin(page)
+    answer_round(page)
+    page.get_by_test_id("threshold").fill("0.7")
+    check("search")
+    page.get_by_role("link", name="Searches").click()
+    expect(page.get_by_test_id("searches")).to_be_visible()
+    check("searches")
+
+
+@pytest.mark.folders("few")
+def test_new_pictures_appear_by_themselves(open_page, server, few):
+    page = open_page()
+    cells = page.get_by_test_id("cell")
+    expect(cells).to_have_count(6)
+    paint(few / "new.jpg", (60, 60, 200), np.random.default_rng(9))
+    collection = httpx.get(f"{server.url}/api/v1/collections").json()[0]["id"]
+    httpx.post(f"{server.url}/api/v1/collections/{collection}/index")
+    expect(cells).to_have_count(7)
+    all_loaded(page)
+    # By hand, too; and the button keeps the focus.
+    paint(few / "newer.jpg", (60, 60, 200), np.random.default_rng(10))
+    again = page.get_by_role("button", name="Look for new pictures")
+    again.focus()
+    page.keyboard.press("Enter")
+    expect(cells).to_have_count(8)
+    expect(again).to_be_focused()
+
+
+def test_a_dropped_picture(open_page, pictures):
+    page = open_page()
+    expect(page.get_by_test_id("cell").first).to_be_visible()
+    content = base64.b64encode((pictures / "red-05.jpg").read_bytes()).decode()
+    files = page.evaluate_handle(
+        """content => {
+            const bytes = Uint8Array.from(atob(content), c => c.charCodeAt(0));
+            const files = new DataTransfer();
+            files.items.add(new File([bytes], 'red.jpg', { type: 'image/jpeg' }));
+            return files;
+        }""",
+        content,
+    )
+    page.dispatch_event("main", "dragenter", {"dataTransfer": files})
+    expect(page.get_by_text("Drop a picture")).to_be_visible()
+    page.dispatch_event("main", "drop", {"dataTransfer": files})
+    expect(cards(page)).to_have_count(4)
+    expect(page.get_by_label("Name of this search")).to_have_value("red")
+
+
+def test_searches_are_deleted_by_keyboard(open_page, server):
+    collection = httpx.get(f"{server.url}/api/v1/collections").json()[0]["id"]
+    for picture in (1, 2):
+        body = {"collection": collection, "relevant": [picture]}
+        httpx.post(f"{server.url}/api/v1/searches", json=body).raise_for_status()
+    page = open_page("/#/searches")
+    page.get_by_test_id("delete").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("delete")).to_have_count(1)
+    expect(page.get_by_test_id("delete")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Searches", exact=True)).to_be_focused()
