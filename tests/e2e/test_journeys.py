@@ -294,6 +294,15 @@ def test_on_a_phone(open_page):
     keep(page, "phone")
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 360
+    # A result that the keys go to is not under the bar.
+    results = page.get_by_test_id("results")
+    first = results.locator("[data-open]").first
+    first.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    expect(first).to_be_focused()
+    bar = page.get_by_test_id("export").bounding_box()
+    assert first.bounding_box()["y"] > bar["y"] + bar["height"] + 24
 
 
 def test_nothing_leaves_the_server(open_page, server):

@@ -4,20 +4,18 @@ import { messageOf } from "./format";
 export class Reading<T> {
   value = $state.raw<T | null>(null);
   error = $state("");
+  #awaited: Promise<T> | null = null;
 
-  /** Take what comes; returns how to take it no more. */
-  take(coming: Promise<T>): () => void {
-    let awaited = true;
-    coming.then(
-      (value) => {
-        if (!awaited) return;
-        this.value = value;
-        this.error = "";
-      },
-      (error: unknown) => {
-        if (awaited) this.error = messageOf(error);
-      },
-    );
-    return () => (awaited = false);
+  /** Show what comes, unless something else is asked for meanwhile. */
+  async take(coming: Promise<T>): Promise<void> {
+    this.#awaited = coming;
+    try {
+      const value = await coming;
+      if (this.#awaited !== coming) return;
+      this.value = value;
+      this.error = "";
+    } catch (error) {
+      if (this.#awaited === coming) this.error = messageOf(error);
+    }
   }
 }

@@ -22,6 +22,9 @@ function decode(text: string): string {
   }
 }
 
+/** Marks the place in the history of a picture that is looked at closely. */
+export const VIEWER = "viewer";
+
 class Router {
   route = $state.raw<Route>(parse(location.hash));
   #hash = location.hash;
@@ -36,7 +39,9 @@ class Router {
 
   /** At once, so that nothing else is seen in between. */
   go(hash: string): void {
-    location.hash = hash;
+    // A picture that was looked at closely is no place to come back to.
+    if (history.state === VIEWER) location.replace(hash);
+    else location.hash = hash;
     this.#show(hash);
   }
 

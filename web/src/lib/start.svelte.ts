@@ -17,11 +17,7 @@ class Start {
   async search(query: Query): Promise<void> {
     const collection = collections.current;
     if (!collection || this.busy) return;
-    await this.#during("Starting the search…", async () => this.#open(await this.#create(collection.id, query)));
-  }
-
-  async examples({ relevant, irrelevant }: Examples): Promise<void> {
-    await this.search({ relevant, irrelevant });
+    await this.#open("Starting the search…", () => api.create({ collection: collection.id, ...query }));
   }
 
   async files(files: readonly File[]): Promise<void> {
@@ -36,30 +32,23 @@ class Start {
       toasts.show("This collection cannot be asked with pictures from outside.", { tone: "error" });
       return;
     }
-    await this.#during("Reading your picture…", async () => {
+    await this.#open("Reading your picture…", async () => {
       const uploads: string[] = [];
       for (const file of chosen) uploads.push((await api.upload(collection.id, file)).id);
-      this.#open(await this.#create(collection.id, { uploads, name: nameFor(chosen) }));
+      return api.create({ collection: collection.id, uploads, name: nameFor(chosen) });
     });
   }
 
-  #create(collection: string, query: Query): Promise<SearchState> {
-    return api.create({ collection, ...query });
-  }
-
-  #open(state: SearchState): void {
-    opened.put(state);
-    Examples.of(state.collection).clear();
-    router.go(searchHash(state.id));
-  }
-
-  async #during(what: string, work: () => Promise<void>): Promise<void> {
+  async #open(what: string, create: () => Promise<SearchState>): Promise<void> {
     // The page is covered meanwhile, and loses the focus.
     const before = document.activeElement;
     this.busy = what;
     try {
-      await work();
+      const state = await create();
       this.busy = "";
+      opened.put(state);
+      Examples.of(state.collection).clear();
+      router.go(searchHash(state.id));
     } catch (error) {
       this.busy = "";
       toasts.error(error);
