@@ -77,12 +77,18 @@ def open_page(browser, server):
     """Pages of the server; whatever they complain about makes the test fail."""
     contexts, complaints = [], []
 
+    def listen(message):
+        # The browser tells of every request that fails, which some tests are about.
+        if "svelte.dev/e/" in message.text:
+            complaints.append(message.text)
+
     def make(path="/", **options):
         context = browser.new_context(**({"viewport": {"width": 1280, "height": 860}} | options))
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(15_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", listen)
         page.goto(f"{server.url}{path}")
         return page
 

@@ -9,11 +9,7 @@ export interface Example {
 
 export class Examples {
   #list = $state.raw<readonly Example[]>([]);
-  #marks = $derived(new Map(this.#list.map(({ picture, relevant }) => [picture.id, relevant])));
   #key: string;
-
-  relevant = $derived(this.#list.filter((example) => example.relevant).map((example) => example.picture.id));
-  irrelevant = $derived(this.#list.filter((example) => !example.relevant).map((example) => example.picture.id));
 
   /** One for each collection: the numbers of pictures mean others elsewhere. */
   static #all = new Map<string, Examples>();
@@ -33,8 +29,17 @@ export class Examples {
     return this.#list;
   }
 
+  // Not derived states: those would end with the component that first asked for them.
+  get relevant(): number[] {
+    return this.#list.filter((example) => example.relevant).map((example) => example.picture.id);
+  }
+
+  get irrelevant(): number[] {
+    return this.#list.filter((example) => !example.relevant).map((example) => example.picture.id);
+  }
+
   of(id: number): boolean | undefined {
-    return this.#marks.get(id);
+    return this.#list.find((example) => example.picture.id === id)?.relevant;
   }
 
   /** Marking a picture the same way again takes the mark off. */
