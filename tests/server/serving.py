@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+API = "/api/v1"
 PICTURES = 40
 """In the collection that is served."""
 
@@ -21,6 +22,30 @@ def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+def change(state, **more):
+    return {"revision": state["revision"], "key": f"key-{state['revision']}", **more}
+
+
+def answers(state, **said):
+    return change(state, answers={name.removeprefix("p"): one for name, one in said.items()})
+
+
+def post(client, state, what, **more):
+    response = client.post(f"{API}/searches/{state['id']}/{what}", json=change(state, **more))
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def finished(client, url):
+    """A collection, when its indexer has ended."""
+    for _ in range(600):
+        info = client.get(url).json()
+        if not info["indexing"]["running"]:
+            return info
+        time.sleep(0.05)
+    raise AssertionError("the indexer does not end")
 
 
 class Process:

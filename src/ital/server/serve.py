@@ -12,10 +12,11 @@ from pathlib import Path
 import platformdirs
 import uvicorn
 
-from ital.server.app import Server, create_app
+from ital.server.app import create_app
 from ital.server.collections import Served
 from ital.server.config import ServerSettings
 from ital.server.database import Database, sqlite_url
+from ital.server.shared import Server
 
 _GRACE = 5
 """Seconds for requests under way when the server ends."""
@@ -53,7 +54,11 @@ def serve(
     if index:
         for one in served:
             one.start()
-    listener = socket.create_server((settings.host, settings.port), reuse_port=False)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    both = settings.host == "::" and socket.has_dualstack_ipv6()
+    listener = socket.create_server(
+        (settings.host, settings.port), family=family, dualstack_ipv6=both
+    )
     config = uvicorn.Config(
         app,
         log_config=None,
