@@ -51,9 +51,9 @@ def finished(client, url):
 class Process:
     """`ital serve` as a process."""
 
-    def __init__(self, folder: Path, *options: object) -> None:
+    def __init__(self, folder: Path, *options: object, url: str = "http://127.0.0.1") -> None:
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{url}:{self.port}"
         program = Path(sys.executable).with_name("ital")
         command = [program, "serve", folder, "--port", self.port]
         self.command = [str(part) for part in (*command, *options)]
@@ -63,7 +63,7 @@ class Process:
         self.process = subprocess.Popen(
             self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        for _ in range(400):
+        for _ in range(2400):
             try:
                 if httpx.get(f"{self.url}/healthz").status_code == 200:
                     return self
