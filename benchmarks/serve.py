@@ -177,10 +177,9 @@ SCROLL = """async ([pixels, steps]) => {
 }"""
 WAYS = {"leisurely": 40, "fast": 400, "from end to end": None}
 """Pixels a frame."""
-_STEPS = 600
 
 
-def scrolling(folder: Path) -> dict[str, dict[str, float]] | None:
+def scrolling(folder: Path, steps: int) -> dict[str, dict[str, float]] | None:
     """Times between the frames that Chromium drew, by its own trace."""
     if not CHROMIUM.exists():
         return None
@@ -196,7 +195,7 @@ def scrolling(folder: Path) -> dict[str, dict[str, float]] | None:
             page.wait_for_timeout(1000)
             categories = ["-*", "disabled-by-default-devtools.timeline.frame"]
             browser.start_tracing(page=page, categories=categories)
-            page.evaluate(SCROLL, [pixels, _STEPS])
+            page.evaluate(SCROLL, [pixels, steps])
             events = json.loads(browser.stop_tracing())["traceEvents"]
             drawn = sorted(event["ts"] for event in events if event["name"] == "DrawFrame")
             frames = np.diff(drawn) / 1000
@@ -219,6 +218,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--dimension", type=int, default=512)
+    parser.add_argument("--frames", type=int, default=600)
     parser.add_argument("--out", type=Path, help="where to write JSON")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -238,7 +238,7 @@ def main() -> None:
             f"{one['slowest_percentile'] * 1e3:.0f} ms, one alone {one['alone'] * 1e3:.0f} ms: "
             f"{one['ratio']:.1f}x, {one['failures']} failures"
         )
-        report["scrolling"] = scrolling(large)
+        report["scrolling"] = scrolling(large, arguments.frames)
         for way, one in (report["scrolling"] or {}).items():
             print(
                 f"(c) the grid over {arguments.large:,}, {way}: median frame "

@@ -54,3 +54,14 @@ def test_index(tmp_path):
     report = json.loads(out.read_text())
     assert report["medians"]["ratio"] > 0
     assert report["medians"]["again"] > 0
+
+
+def test_serve(tmp_path):
+    """The grid is looked at where there is a Chromium."""
+    out = tmp_path / "serve.json"
+    sizes = ("--large", "300", "--small", "200", "--dimension", "8", "--users", "2")
+    printed = run("serve.py", *sizes, "--rounds", "2", "--frames", "20", "--out", str(out))
+    report = json.loads(out.read_text())
+    assert report["against_library"]["ratio"] > 0
+    assert report["many_users"]["failures"] == 0
+    assert "over 100 ms" in printed or report["scrolling"] is None

@@ -44,12 +44,14 @@ def degrees(mean: FloatArray) -> FloatArray:
     return counted
 
 
-def insight(search: Search) -> Insight | None:
-    """How many images are expected to be relevant, and how sure that is.
+def can_tell(search: Search) -> bool:
+    """Whether labels differ. While all are alike, all that a model knows is what is near them."""
+    return len(set(search.model.labels.values())) > 1
 
-    ``None`` while all labels are alike: then all that a model can tell is what is near them.
-    """
-    if len(set(search.model.labels.values())) < 2:
+
+def insight(search: Search) -> Insight | None:
+    """How many images are expected to be relevant, and how sure that is, if there is a way to."""
+    if not can_tell(search):
         return None
     counted = degrees(search.model.mean)
     doubt = gaussian.binary_entropy(counted).mean() / np.log(2)

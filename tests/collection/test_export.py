@@ -3,13 +3,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import PurePosixPath
 
 import numpy as np
 import pytest
 from making import draw
 
 from ital.collection import Collection
-from ital.collection.export import FILES, Found, found, write
+from ital.collection.export import FILES, Found, file_name, found, to_csv, write
 
 
 @pytest.fixture
@@ -105,3 +106,19 @@ def test_missing_pictures_stop_it_before_it_begins(searched, tmp_path):
 def test_other_formats(tmp_path):
     with pytest.raises(ValueError, match="format must be one of csv, json, paths, copies, links"):
         write("xls", [], tmp_path, tmp_path / "out")
+
+
+def test_tables_hold_no_formulas():
+    """A path that spreadsheets would run is written in a way that leads to the same file."""
+    names = ["=cmd|' C calc'!A1.jpg", "+1.jpg", "-1.jpg", "@sum.jpg", "plain.jpg"]
+    rows = [Found(n, n, name, 0.5, 0.0, "") for n, name in enumerate(names, start=1)]
+    found = [row["path"] for row in csv.DictReader(io.StringIO(to_csv(rows)))]
+    assert [str(PurePosixPath(path)) for path in found] == names
+    assert not any(path.startswith(("=", "+", "-", "@")) for path in found)
+
+
+def test_names_keep_their_rank_however_long():
+    rows = [Found(n, n, f"x.{'y' * 250}", 0.5, 0.0, "") for n in range(1, 21)]
+    names = [file_name(one, len(rows)) for one in rows]
+    assert len(set(names)) == len(names)
+    assert max(len(name.encode()) for name in names) <= 255

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from fastapi.testclient import TestClient
 from making import draw
 from serving import PICTURES, free_port
 
-from ital.collection import index
+from ital.collection import index as update
 from ital.server import Server, ServerSettings, create_app
 from ital.server.collections import Served
 from ital.server.database import Database, sqlite_url
@@ -23,7 +24,7 @@ def indexed(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("served") / "pictures"
     for number in range(PICTURES):
         draw(folder / f"{number:02}.png", number)
-    index(folder)
+    update(folder)
     return folder
 
 
@@ -96,6 +97,22 @@ def server(indexed, tmp_path):
     one = Server(ServerSettings(), [Served(indexed)], database)
     yield one
     one.close()
+
+
+@pytest.fixture
+def make_client(tmp_path):
+    """A client for a server of its own, over some folder."""
+
+    @contextmanager
+    def make(folder, index=False, **settings):
+        if index:
+            update(folder)
+        database = Database(sqlite_url(tmp_path / "searches.sqlite"))
+        server = Server(ServerSettings(**settings), [Served(folder)], database)
+        with TestClient(create_app(server), base_url="http://localhost") as client:
+            yield client
+
+    return make
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+API = "/api/v1"
 PICTURES = 40
 """In the collection that is served."""
 
@@ -23,12 +24,36 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
+def change(state, **more):
+    return {"revision": state["revision"], "key": f"key-{state['revision']}", **more}
+
+
+def answers(state, **said):
+    return change(state, answers={name.removeprefix("p"): one for name, one in said.items()})
+
+
+def post(client, state, what, **more):
+    response = client.post(f"{API}/searches/{state['id']}/{what}", json=change(state, **more))
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def finished(client, url):
+    """A collection, when its indexer has ended."""
+    for _ in range(600):
+        info = client.get(url).json()
+        if not info["indexing"]["running"]:
+            return info
+        time.sleep(0.05)
+    raise AssertionError("the indexer does not end")
+
+
 class Process:
     """`ital serve` as a process."""
 
-    def __init__(self, folder: Path, *options: object) -> None:
+    def __init__(self, folder: Path, *options: object, url: str = "http://127.0.0.1") -> None:
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{url}:{self.port}"
         program = Path(sys.executable).with_name("ital")
         command = [program, "serve", folder, "--port", self.port]
         self.command = [str(part) for part in (*command, *options)]
@@ -38,7 +63,7 @@ class Process:
         self.process = subprocess.Popen(
             self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        for _ in range(400):
+        for _ in range(2400):
             try:
                 if httpx.get(f"{self.url}/healthz").status_code == 200:
                     return self

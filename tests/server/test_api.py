@@ -11,25 +11,10 @@ import numpy as np
 import pytest
 from making import draw
 from PIL import Image
+from serving import API, answers, change, finished, post
 
 import ital
-from ital.server.config import ServerSettings
-
-API = "/api/v1"
-
-
-def change(state, **more):
-    return {"revision": state["revision"], "key": f"key-{state['revision']}", **more}
-
-
-def answers(state, **said):
-    return change(state, answers={name.removeprefix("p"): one for name, one in said.items()})
-
-
-def post(client, state, what, **more):
-    response = client.post(f"{API}/searches/{state['id']}/{what}", json=change(state, **more))
-    assert response.status_code == 200, response.text
-    return response.json()
+from ital.collection.store import Store
 
 
 class TestCollections:
@@ -114,51 +99,24 @@ class TestCollections:
             # Searches go on over what has come since.
             draw(folder / "b.png", 1)
             client.post(f"{url}/index")
-            assert finished(client, url)["version"] > info["version"]
+            assert finished(client, url)["version"] != info["version"]
             state = client.get(f"{API}/searches/{state['id']}").json()
             assert [one["name"] for one in state["batch"]] == ["b.png"]
 
     def test_a_folder_that_cannot_be_indexed(self, tmp_path, make_client):
-        (tmp_path / "pictures" / ".ital").mkdir(parents=True)
-        (tmp_path / "pictures" / ".ital" / "diary.txt").touch()
-        with make_client(tmp_path / "pictures") as client:
+        folder = tmp_path / "pictures"
+        draw(folder / "a.png", 0)
+        with make_client(folder) as client, Store.find(folder).locked():
             (info,) = client.get(f"{API}/collections").json()
             client.post(f"{API}/collections/{info['id']}/index")
             info = finished(client, f"{API}/collections/{info['id']}")
-            assert "diary" in info["indexing"]["error"]
+            assert "another process" in info["indexing"]["error"]
 
-
-def finished(client, url):
-    for _ in range(600):
-        info = client.get(url).json()
-        if not info["indexing"]["running"]:
-            return info
-        import time
-
-        time.sleep(0.05)
-    raise AssertionError("the indexer does not end")
-
-
-@pytest.fixture
-def make_client(tmp_path):
-    from contextlib import contextmanager
-
-    from fastapi.testclient import TestClient
-
-    from ital.server import Server, create_app
-    from ital.server.collections import Served
-    from ital.server.database import Database, sqlite_url
-
-    @contextmanager
-    def make(folder, index=False, **settings):
-        if index:
-            ital.collection.index(folder)
-        database = Database(sqlite_url(tmp_path / "searches.sqlite"))
-        server = Server(ServerSettings(**settings), [Served(folder)], database)
-        with TestClient(create_app(server), base_url="http://localhost") as client:
-            yield client
-
-    return make
+    def test_a_place_that_is_taken(self, tmp_path, make_client):
+        (tmp_path / "pictures" / ".ital").mkdir(parents=True)
+        (tmp_path / "pictures" / ".ital" / "diary.txt").touch()
+        with pytest.raises(ValueError, match="diary"), make_client(tmp_path / "pictures"):
+            pass
 
 
 class TestSearches:
@@ -372,7 +330,7 @@ def test_health_and_metrics(client, search):
     post(client, search, "answers", answers={"7": "no"})
     assert client.get("/healthz").json() == {"status": "ok"}
     text = client.get("/metrics").text
-    assert 'ital_pictures{collection="pictures"} 40.0' in text
+    assert 'name="pictures"} 40.0' in text
     assert "ital_searches_in_memory 1.0" in text
     assert "ital_round_seconds_count" in text
 
@@ -384,8 +342,42 @@ def test_the_least_recently_used_leave_memory(server, client, collection):
         body = {"collection": collection, "relevant": [picture]}
         state = client.post(f"{API}/searches", json=body).json()
         states.append(post(client, state, "answers", answers={"20": "no"}))
-    assert len(server.searches._slots) == 5
-    server.searches._budget = 1
+    assert len(server.searches.memory) == 5
+    server.searches.memory.budget = 1
     for state in states:
-        assert client.get(f"{API}/searches/{state['id']}").json() == state
-    assert len(server.searches._slots) == 1
+        again = client.get(f"{API}/searches/{state['id']}").json()
+        (now,), (then,) = again.pop("progress"), state.pop("progress")
+        assert now == pytest.approx(then)
+        assert again == state
+    assert len(server.searches.memory) == 1
+
+
+def test_searches_that_there_are_not_take_no_room(server, client, search):
+    before = len(server.searches.memory)
+    for number in range(20):
+        assert client.get(f"{API}/searches/none-{number}").status_code == 404
+    assert len(server.searches.memory) == before
+    client.delete(f"{API}/searches/{search['id']}")
+    assert "ital_searches_in_memory 0.0" in client.get("/metrics").text
+
+
+def test_only_rounds_are_timed(client, search):
+    def rounds() -> float:
+        lines = client.get("/metrics").text.splitlines()
+        (line,) = [line for line in lines if line.startswith("ital_round_seconds_count")]
+        return float(line.split()[-1])
+
+    before = rounds()
+    stale = change({"revision": 0}, answers={"7": "no"})
+    assert client.post(f"{API}/searches/{search['id']}/answers", json=stale).status_code == 409
+    assert rounds() == before
+    post(client, search, "answers", answers={"7": "no"})
+    assert rounds() == before + 1
+
+
+def test_new_searches_have_names_of_their_own(client, collection):
+    body = {"collection": collection, "relevant": [3]}
+    first, second = (client.post(f"{API}/searches", json=body).json() for _ in range(2))
+    assert (first["name"], second["name"]) == ("Search 1", "Search 2")
+    client.delete(f"{API}/searches/{first['id']}")
+    assert client.post(f"{API}/searches", json=body).json()["name"] == "Search 1"

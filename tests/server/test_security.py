@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 
 import pytest
 from fastapi.testclient import TestClient
@@ -82,7 +83,7 @@ def test_other_pages_are_refused(visit, headers):
 class TestToken:
     @pytest.fixture
     def client(self, visit):
-        return visit("http://192.168.0.7:8000", host="0.0.0.0", token="secret")
+        return visit("http://192.168.0.7:8000", host="0.0.0.0", token="the-secret")
 
     def test_strangers_are_refused(self, client):
         for headers in (
@@ -97,18 +98,18 @@ class TestToken:
                 assert response.status_code == 401
                 assert "link that was printed" in response.json()["detail"]
         assert client.get("/?token=wrong").status_code == 401
-        assert client.get(f"{API}/collections?token=secret").status_code == 401
+        assert client.get(f"{API}/collections?token=the-secret").status_code == 401
         assert client.get("/healthz").status_code == 200
 
     def test_those_who_know_it_come_in(self, client):
-        bearer = {"Authorization": "Bearer secret"}
+        bearer = {"Authorization": "Bearer the-secret"}
         assert client.get(f"{API}/collections", headers=bearer).status_code == 200
-        link = client.get("/?token=secret", follow_redirects=False)
+        link = client.get("/?token=the-secret", follow_redirects=False)
         assert link.status_code == 303
         assert link.headers["location"] == "/"
         cookie = link.headers["set-cookie"].lower()
         assert "httponly" in cookie
-        assert "samesite=strict" in cookie
+        assert "samesite=lax" in cookie
         assert client.get(f"{API}/collections").status_code == 200
 
     def test_one_is_made_up_where_it_is_needed(self):
@@ -122,7 +123,7 @@ class TestToken:
             assert made[0].get_secret_value() not in repr(made[0])
 
     def test_it_may_be_asked_for_on_this_machine_too(self, visit):
-        assert visit(token="secret").get(f"{API}/collections").status_code == 401
+        assert visit(token="the-secret").get(f"{API}/collections").status_code == 401
 
 
 def test_nothing_is_loaded_from_elsewhere(visit):
@@ -184,7 +185,7 @@ class TestUploads:
 
 def test_scripts_in_names_stay_text(tmp_path, visit):
     folder = tmp_path / "pictures"
-    name = '<img src=x onerror=alert(1)>".png'
+    name = '<img src=x onerror=alert(1)>"\n.png'
     draw(folder / name, 0)
     draw(folder / "b.png", 1)
     page = io.BytesIO()
@@ -203,6 +204,86 @@ def test_scripts_in_names_stay_text(tmp_path, visit):
     kept = client.get(f"{url}/{pictures[name]}/original")
     assert "\n" not in kept.headers["content-disposition"]
     assert kept.headers["content-type"] == "application/octet-stream"
+    body = {"collection": one["id"], "relevant": [pictures[name]]}
+    search = client.post(f"{API}/searches", json=body).json()["id"]
+    export = client.get(f"{API}/searches/{search}/export", params={"format": "paths"})
+    assert export.status_code == 400
+    assert "choose the format json" in export.json()["detail"]
+
+
+@pytest.mark.parametrize("token", ["short", "a+b&c-and-more", "with space in it", "日本" * 4])
+def test_tokens_that_no_link_could_carry(token):
+    with pytest.raises(ValueError, match="token") as failed:
+        ServerSettings(token=token)
+    assert token not in str(failed.value)
+
+
+def test_an_empty_token_is_none(monkeypatch):
+    monkeypatch.setenv("ITAL_TOKEN", "")
+    assert ServerSettings().token is None
+    made = ServerSettings(host="0.0.0.0").token
+    assert made is not None
+    assert len(made.get_secret_value()) > 20
+
+
+def test_bodies_are_limited(visit, search_body):
+    client = visit()
+    large = client.post(f"{API}/searches", json={"collection": "x" * (1 << 20)})
+    assert large.status_code == 413
+    chunked = client.post(f"{API}/searches", content=iter([b"{}"]))
+    assert chunked.status_code == 411
+    long = client.post(f"{API}/searches", json={**search_body, "collection": "x" * 100})
+    assert long.status_code == 422
+    assert len(long.text) < 300
+
+
+@pytest.fixture
+def search_body():
+    return {"collection": "none", "relevant": [1]}
+
+
+def test_an_origin_that_is_none(visit):
+    response = visit().get(f"{API}/collections", headers={"Origin": "http://[::1"})
+    assert response.status_code == 403
+
+
+def test_heads(visit):
+    client = visit()
+    assert client.head(f"{API}/collections").status_code == 200
+    assert client.head(f"{API}/collections/none").status_code == 404
+
+
+class TestFilesThatTookTheirPlace:
+    """Whoever can write to the folder cannot have the server read others."""
+
+    @pytest.fixture
+    def client(self, visit, tmp_path):
+        draw(tmp_path / "pictures" / "a.png", 0)
+        index(tmp_path / "pictures")
+        return visit(folder=tmp_path / "pictures")
+
+    def statuses(self, client):
+        (one,) = client.get(f"{API}/collections").json()
+        url = f"{API}/collections/{one['id']}/pictures/1"
+        return [client.get(f"{url}/{what}").status_code for what in ("original", "view")]
+
+    def test_a_link_out_of_the_folder(self, client, tmp_path):
+        assert self.statuses(client) == [200, 200]
+        (tmp_path / "secret.png").write_bytes((tmp_path / "pictures" / "a.png").read_bytes())
+        (tmp_path / "pictures" / "a.png").unlink()
+        (tmp_path / "pictures" / "a.png").symlink_to(tmp_path / "secret.png")
+        assert self.statuses(client) == [404, 404]
+        (one,) = client.get(f"{API}/collections").json()
+        body = {"collection": one["id"], "relevant": [1]}
+        search = client.post(f"{API}/searches", json=body).json()["id"]
+        archive = client.get(f"{API}/searches/{search}/export", params={"format": "zip"})
+        with zipfile.ZipFile(io.BytesIO(archive.content)) as opened:
+            assert sorted(opened.namelist()) == ["missing.txt", "results.csv"]
+            assert opened.read("missing.txt") == b"a.png\n"
+
+    def test_a_bomb(self, client, tmp_path):
+        (tmp_path / "pictures" / "a.png").write_bytes(bomb(40000, 40000))
+        assert self.statuses(client)[1] == 404
 
 
 def test_failures_tell_no_secrets(visit, monkeypatch):
@@ -218,4 +299,5 @@ def test_failures_tell_no_secrets(visit, monkeypatch):
     assert response.status_code == 500
     assert "42" not in response.text
     assert "Traceback" not in response.text
+    assert response.headers["x-frame-options"] == "DENY"
     client.__enter__()

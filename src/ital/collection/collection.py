@@ -20,7 +20,7 @@ from ital.collection.encoder import Encoder, Vectors
 from ital.collection.models import Model
 from ital.collection.pictures import Picture, UnreadableError
 from ital.collection.scan import Skipped
-from ital.collection.store import Store, StoreError, Table
+from ital.collection.store import EmptyError, Store, StoreError, Table
 from ital.pool import Pool
 from ital.search import Search
 
@@ -60,7 +60,7 @@ class Collection:
             raise StoreError(f"model must be one of {', '.join(known)}, got {model!r}")
         table = None if fingerprint is None else store.table(fingerprint)
         if table is None or not len(table):
-            raise StoreError(f"the collection in {store.folder} holds no pictures yet")
+            raise EmptyError(f"the collection in {store.folder} holds no pictures yet")
         entries = table.entries()
         ids = np.array([entry.id for entry in entries], dtype=np.int64)
         return cls(ids, [entry.path for entry in entries], store.root, store=store, table=table)
@@ -140,6 +140,18 @@ class Collection:
     def load_search(self, path: str | PathLike[str]) -> Search:
         """A search over the collection that was saved, whatever pictures came and went since."""
         return Search.load(path, self.pool)
+
+    @property
+    def state(self) -> tuple[str, int, int] | None:
+        """What it was read from: two that are equal hold the same pictures."""
+        if self._table is None:
+            return None
+        return self._table.fingerprint, self._table.version, self._dimension
+
+    def knew(self, identifier: int) -> bool:
+        """Whether a picture is or was here: identifiers are never given twice."""
+        given = 0 if self._store is None else self._store.about.next_id
+        return identifier in self.pool or 0 < identifier < given
 
     def path(self, identifier: int) -> Path:
         """Where a picture is."""

@@ -62,7 +62,12 @@ def to_csv(results: Sequence[Found]) -> str:
     stream = io.StringIO(newline="")
     writer = csv.DictWriter(stream, list(Found.__dataclass_fields__), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(asdict(one) for one in results)
+    for one in results:
+        # A path that begins like a formula would be taken for one by spreadsheets.
+        path = (
+            f"./{one.path}" if one.path.startswith(("=", "+", "-", "@", "\t", "\r")) else one.path
+        )
+        writer.writerow({**asdict(one), "path": path})
     return stream.getvalue()
 
 
@@ -79,8 +84,8 @@ def to_paths(results: Sequence[Found], root: Path) -> str:
     return "".join(f"{root.resolve() / one.path}\n" for one in results)
 
 
-_NAME = 255
-"""Bytes that the name of a file may have."""
+_NAME, _SUFFIX = 255, 16
+"""Bytes that the name of a file may have, and characters of it that say what kind it is of."""
 
 FILES: dict[str, Callable[[Sequence[Found], Path], str]] = {
     "csv": lambda results, root: to_csv(results),
@@ -114,5 +119,6 @@ def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> None:
 def file_name(one: Found, count: int) -> str:
     """A name among ``count``: the rank keeps those of the same name apart, and in order."""
     path = PurePosixPath(one.path)
+    suffix = path.suffix if len(path.suffix) <= _SUFFIX else ""
     stem = f"{one.rank:0{len(str(count))}}-{path.stem}".encode()
-    return f"{stem[: _NAME - len(path.suffix.encode())].decode(errors='ignore')}{path.suffix}"
+    return f"{stem[: _NAME - len(suffix.encode())].decode(errors='ignore')}{suffix}"

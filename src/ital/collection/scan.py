@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -121,6 +122,14 @@ class _Scan:
             status = target.stat()
             if (status.st_dev, status.st_ino) not in self.files:
                 self._add(path, status)
+
+
+def inside(root: Path, path: Path) -> Path:
+    """A file of a folder, which no link on the way there leads out of."""
+    target = path.resolve(strict=True)
+    if not target.is_file() or not target.is_relative_to(root.resolve()):
+        raise FileNotFoundError(errno.ENOENT, "not a file of the folder", str(path))
+    return path
 
 
 def scan(folder: Path, without: Path | None = None) -> tuple[list[File], list[Skipped]]:

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -62,6 +63,10 @@ class StoreError(ValueError):
     """A collection that cannot be read or written."""
 
 
+class EmptyError(StoreError):
+    """A collection that holds no pictures."""
+
+
 @dataclass(frozen=True)
 class Row(Entry):
     """All that a collection knows of a picture."""
@@ -73,6 +78,8 @@ class Row(Entry):
 class About:
     """The file about all tables of a collection."""
 
+    id: str
+    """Tells the collection apart from any other, and from one that is made anew in its place."""
     root: str
     """Where the pictures are; from the collection's folder on, if it lies within theirs."""
     next_id: int = 1
@@ -124,7 +131,7 @@ class Store:
             others = [name for name in names if name != _LOCK and not name.startswith(f".{_ABOUT}")]
             if others:
                 raise StoreError(f"{folder} must be a new or empty folder, but holds {others[:5]}")
-            write_whole(folder / _ABOUT, _json(About(place)))
+            write_whole(folder / _ABOUT, _json(About(secrets.token_hex(6), place)))
         except OSError as error:
             raise StoreError(
                 f"cannot write to {folder} ({error.strerror}): give another place by --to"
@@ -154,6 +161,9 @@ class Store:
             kind = (content.pop("format"), content.pop("version"))
             if kind != (_FORMAT, _VERSION):
                 raise ValueError(f"it is of the kind {kind}, not {(_FORMAT, _VERSION)}")
+            # The first collections had none, and were known by their place.
+            place = str(self.folder.resolve()).encode()
+            content.setdefault("id", hashlib.sha256(place).hexdigest()[:12])
             about = About(**content)
             kinds = ((about.models, dict), (about.pca, dict), (about.next_id, int))
             if not all(isinstance(value, kind) for value, kind in kinds):
@@ -262,6 +272,11 @@ class Table:
 
     def __len__(self) -> int:
         return int(self._table.count_rows())
+
+    @property
+    def version(self) -> int:
+        """Goes up with every write, by whatever process; this table stays at that it was opened."""
+        return int(self._table.version)
 
     def batches(self, *columns: str) -> Iterator[pa.RecordBatch]:
         """Some columns of all rows, in no particular order, a part at a time."""

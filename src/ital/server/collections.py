@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 import time
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ital.collection import Collection, index
 from ital.collection.indexer import Progress
-from ital.collection.store import FOLDER, Store, StoreError
+from ital.collection.scan import Skipped
+from ital.collection.store import FOLDER, EmptyError, Store, StoreError
+from ital.server.problems import UnknownError
 
-_REOPEN_SECONDS = 5.0
-"""How often pictures appear that an indexer has added meanwhile."""
+_REOPEN_SECONDS, _REOPEN_PART = 5.0, 0.05
+"""How often pictures appear that an indexer has added, and the part of its time this may take."""
+
+_STOP_SECONDS = 30.0
+"""How long a server that ends waits for its indexer. What is cut off then is done again."""
 
 _log = logging.getLogger("ital.server")
-
-
-class NoPicturesError(LookupError):
-    """A collection has no pictures yet."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,12 @@ class Served:
 
     def __init__(self, folder: Path, to: Path | None = None) -> None:
         self.folder = folder
-        self.store = to or folder / FOLDER
         self.name = folder.resolve().name or str(folder.resolve())
-        self.id = hashlib.sha256(str(self.store.resolve()).encode()).hexdigest()[:12]
-        self.version = 0
         self.run = Run()
+        self._store = Store.create(to or folder / FOLDER, folder)
+        self.id = self._store.about.id
+        self.skipped: list[Skipped] = []
+        """The files that are not in the collection, and why."""
         self._starting = threading.Lock()
         self._collection: Collection | None = None
         self._thread: threading.Thread | None = None
@@ -59,69 +61,78 @@ class Served:
     def collection(self) -> Collection:
         """What can be searched now."""
         if self._collection is None:
-            raise NoPicturesError(f"the collection {self.name} has no pictures yet")
+            raise UnknownError(f"the collection {self.name} has no pictures yet")
         return self._collection
+
+    def holds(self, collection: Collection) -> bool:
+        """Whether this is what can be searched now, and not what it was before."""
+        return collection is self._collection
+
+    @property
+    def version(self) -> int:
+        """Another number whenever pictures have come or gone."""
+        collection = self._collection
+        return 0 if collection is None else zlib.crc32(repr(collection.state).encode())
 
     def __len__(self) -> int:
         return 0 if self._collection is None else len(self._collection)
 
     def reopen(self) -> None:
-        """Take up what is on disk now."""
+        """Take up what is on disk now, whoever wrote it."""
         try:
-            opened = Collection.open(self.store)
-            opened.pool  # noqa: B018  (it is read here, and not while someone waits)
+            self.skipped = self._store.skipped()
+            opened = Collection.open(self._store.folder)
+            if self._collection is None or opened.state != self._collection.state:
+                opened.pool  # noqa: B018  (it is read here, and not while someone waits)
+                self._collection = opened
+        except EmptyError:
+            self._collection = None
         except StoreError:
-            return  # there is nothing yet
-        self._collection = opened
-        self.version += 1
+            _log.exception("%s cannot be read", self.name)
 
-    def skipped(self) -> list[tuple[str, str]]:
-        """Files that are not in the collection, and why."""
-        try:
-            return [(one.path, one.reason) for one in Store.find(self.store).skipped()]
-        except StoreError:
-            return []
-
-    def start(self) -> bool:
-        """Bring the collection up to date in the background; ``False`` if that is under way."""
+    def start(self) -> None:
+        """Bring the collection up to date in the background, unless that is under way."""
         with self._starting:
             if self.run.running or self._stopping:
-                return False
+                return
             self.run = Run(running=True)
         self._thread = threading.Thread(target=self._index, name="ital-index", daemon=True)
         self._thread.start()
-        return True
 
     def stop(self) -> None:
         """Have the indexer stop after the batch that it is at."""
         self._stopping = True
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_STOP_SECONDS)
 
     def _index(self) -> None:
-        begun = opened = time.monotonic()
+        begun = time.monotonic()
+        due = begun + _REOPEN_SECONDS
 
         def report(progress: Progress) -> None:
-            nonlocal opened
+            nonlocal due
             if self._stopping:
                 raise _StoppedError
-            speed = progress.done / max(time.monotonic() - begun, 1e-3)
+            before = time.monotonic()
+            speed = progress.done / max(before - begun, 1e-3)
             skipped = len(progress.skipped)
             self.run = Run(True, progress.done, progress.total, speed, skipped)
-            if progress.done and time.monotonic() - opened > _REOPEN_SECONDS:
+            if before > due:
                 self.reopen()
-                opened = time.monotonic()
+                after = time.monotonic()
+                due = after + max(_REOPEN_SECONDS, (after - before) / _REOPEN_PART)
 
+        error = None
         try:
-            done = index(self.folder, self.store, report=report)
-            changed = done.embedded or done.moved or done.gone or self._collection is None
+            index(self.folder, self._store.folder, report=report)
         except _StoppedError:
-            self.run = replace(self.run, running=False)
-            return
-        except Exception as error:
+            pass
+        except StoreError as problem:
+            _log.error("indexing %s failed: %s", self.name, problem)
+            error = str(problem)
+        except Exception as problem:
             _log.exception("indexing %s failed", self.name)
-            self.run = replace(self.run, running=False, error=str(error))
-            return
-        if changed:
+            error = str(problem)
+        else:
             self.reopen()
-        self.run = replace(self.run, running=False)
+        self.run = replace(self.run, running=False, error=error)

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
+from typing import Annotated
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MEGABYTE = 1 << 20
 
 
+def _check_token(token: SecretStr) -> SecretStr:
+    # It goes into an address and a cookie as it is.
+    if not re.fullmatch(r"[A-Za-z0-9._~-]{8,}", token.get_secret_value()):
+        raise ValueError("must be 8 or more of A-Z, a-z, 0-9 and . _ ~ -")
+    return token
+
+
 class ServerSettings(BaseSettings):
     """Who may come in, and how much."""
 
-    model_config = SettingsConfigDict(env_prefix="ITAL_")
+    model_config = SettingsConfigDict(
+        env_prefix="ITAL_", env_ignore_empty=True, hide_input_in_errors=True
+    )
 
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)
     allowed_hosts: tuple[str, ...] = ()
     """Names, beside that of ``host``, by which the server may be called."""
-    token: SecretStr | None = None
+    token: Annotated[SecretStr, AfterValidator(_check_token)] | None = None
     """Needed by everyone who is not on this machine; made up if none is given."""
     database: str | None = None
     """An address for SQLAlchemy; a SQLite file in the user's data folder if none is given."""

@@ -24,9 +24,12 @@ from sqlalchemy import (
     create_engine,
     event,
     make_url,
+    select,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 from sqlalchemy.types import TypeDecorator
+
+from ital.server.problems import UnknownError
 
 _READING = "ital_reading"
 """The option of connections that only read."""
@@ -96,6 +99,8 @@ class RequestRow(Base):
         ForeignKey("searches.id", ondelete="CASCADE"), primary_key=True
     )
     key: Mapped[str] = mapped_column(primary_key=True)
+    digest: Mapped[str | None]
+    """Of the change: a key is for one only."""
 
 
 class UploadRow(Base):
@@ -119,7 +124,11 @@ class Database:
         self.engine = _engine(url)
         migrate(self.engine)
         self._writing = sessionmaker(self.engine, expire_on_commit=False)
-        reading = self.engine.execution_options(**{_READING: True})
+        options: dict[str, Any] = {_READING: True}
+        if self.engine.dialect.name == "postgresql":
+            # A search and its events are read one after the other, and belong together.
+            options["isolation_level"] = "REPEATABLE READ"
+        reading = self.engine.execution_options(**options)
         self._reading = sessionmaker(reading, expire_on_commit=False)
 
     @contextmanager
@@ -135,6 +144,28 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+def search_of(session: Session, search: str, change: bool = False) -> SearchRow:
+    """The row of a search; to ``change`` it, nobody else may meanwhile."""
+    row = session.get(SearchRow, search, with_for_update=change or None)
+    if row is None:
+        raise UnknownError(f"there is no search {search}")
+    return row
+
+
+def events_of(session: Session, row: SearchRow) -> list[EventRow]:
+    """All events of a search, in order; those that were undone come last."""
+    query = select(EventRow).where(EventRow.search == row.id).order_by(EventRow.number)
+    return list(session.scalars(query))
+
+
+def upload_of(session: Session, name: str, collection: str) -> UploadRow:
+    """A picture from outside that was described for a collection."""
+    upload = session.get(UploadRow, name)
+    if upload is None or upload.collection != collection:
+        raise UnknownError(f"there is no uploaded picture {name}")
+    return upload
 
 
 def _engine(url: str) -> Engine:

@@ -1,4 +1,4 @@
-"""Results as downloads, sent while they are made."""
+"""Results as downloads; pictures are sent while they are read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from fastapi import Response
+from fastapi.responses import StreamingResponse
+
 from ital.collection.export import FILES, Found, file_name
+from ital.collection.scan import inside
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -18,6 +22,15 @@ TYPES = {
 """What a download is, by its format."""
 
 _PIECE = 1 << 18
+
+
+def download(kind: str, results: list[Found], root: Path, name: str) -> Response:
+    """Results in a format, as a file of a name."""
+    ending = {"paths": "txt"}.get(kind, kind)
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
+    if kind == "zip":
+        return StreamingResponse(_zip(results, root), media_type=TYPES[kind], headers=headers)
+    return Response(FILES[kind](results, root), media_type=TYPES[kind], headers=headers)
 
 
 class _Pipe(io.RawIOBase):
@@ -39,22 +52,22 @@ class _Pipe(io.RawIOBase):
         return taken
 
 
-def stream(kind: str, results: list[Found], root: Path) -> Iterator[bytes]:
-    """A download, a piece at a time."""
-    if kind != "zip":
-        yield FILES[kind](results, root).encode()
-        return
-    pipe = _Pipe()
+def _zip(results: list[Found], root: Path) -> Iterator[bytes]:
+    """The originals, a table of them, and a list of those that are no longer there."""
+    pipe, missing = _Pipe(), []
     # Pictures are compressed already.
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_STORED) as archive:
         for one in results:
-            name = file_name(one, len(results))
             try:
-                with (root / one.path).open("rb") as file, archive.open(name, "w") as entry:
-                    while piece := file.read(_PIECE):
-                        entry.write(piece)
-                        yield pipe.take()
+                file = inside(root, root / one.path).open("rb")
             except OSError:
-                continue  # it has gone since it was indexed
+                missing.append(one.path)
+                continue
+            with file, archive.open(file_name(one, len(results)), "w") as entry:
+                while piece := file.read(_PIECE):
+                    entry.write(piece)
+                    yield pipe.take()
         archive.writestr("results.csv", FILES["csv"](results, root))
+        if missing:
+            archive.writestr("missing.txt", "".join(f"{path}\n" for path in missing))
     yield pipe.take()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ital.server.app import Server, create_app
+from ital.server.app import create_app
 from ital.server.config import ServerSettings
 from ital.server.database import Database
+from ital.server.shared import Server
 
 
 def document() -> dict[str, Any]:

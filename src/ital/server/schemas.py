@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Identifier = Annotated[int, Field(ge=0, le=2**53)]
 Answer = Literal["yes", "no", "unsure"]
 Key = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -42,7 +42,7 @@ class CollectionInfo(Schema):
     name: str
     pictures: int
     version: int
-    """Goes up whenever pictures come or go."""
+    """Another number whenever pictures have come or gone."""
     skipped: int
     can_embed: bool
     """Whether pictures from outside can be asked for."""
@@ -101,14 +101,24 @@ class StrategyInfo(Schema):
     description: str
 
 
-class SearchCreate(Schema):
+class Keyed(Schema):
+    """A request that may be repeated: one of the same key is carried out once."""
+
+    key: Key | None = None
+
+
+class Duplicate(Keyed):
+    """A copy of a search."""
+
+
+class SearchCreate(Keyed):
     """A new search, from pictures of the collection, or from outside."""
 
-    collection: str
+    collection: Key
     name: Name | None = None
     relevant: Annotated[list[Identifier], Field(max_length=1000)] = []
     irrelevant: Annotated[list[Identifier], Field(max_length=1000)] = []
-    uploads: Annotated[list[str], Field(max_length=100)] = []
+    uploads: Annotated[list[Key], Field(max_length=100)] = []
     """Uploaded pictures, all of them relevant."""
     settings: Settings = Settings()
 
@@ -128,6 +138,8 @@ class SearchInfo(Schema):
     irrelevant: int
     cover: int | None
     """The first relevant picture of the collection, to show."""
+    cover_upload: str | None
+    """The first uploaded picture, to show if there is no other."""
 
 
 class Progress(Schema):

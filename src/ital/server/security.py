@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
+import re
 import secrets
 import socket
 from http.cookies import CookieError, SimpleCookie
@@ -14,9 +16,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ital.server.config import ServerSettings
 
-COOKIE = "ital_token"
 _OPEN = ("/healthz",)
 """What everyone may ask."""
+
+_BODY = 1 << 20
+"""Bytes that a request may have, but for uploads, which count their own."""
+
+_log = logging.getLogger("ital.server")
+
+_UPLOADS = re.compile(r"/api/v1/collections/[^/]+/uploads")
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -48,15 +56,28 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        begun = False
+
         async def guarded(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope)
-        await (refusal or self._app)(scope, receive, guarded)
+        if scope["method"] == "HEAD":
+            # Whoever asks for the head is answered as if for all; the body is not sent.
+            scope = {**scope, "method": "GET"}
+        try:
+            await (self._refusal(scope) or self._app)(scope, receive, guarded)
+        except Exception:
+            _log.exception("%s %s failed", scope["method"], scope["path"])
+            if begun:
+                raise
+            detail = "something went wrong here; the log of the server tells what"
+            await _problem(500, detail)(scope, receive, guarded)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -64,14 +85,22 @@ class Guard:
         if not self._is_ours(host):
             return _problem(421, "this server is not called by that name")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _place(origin) != host.lower():
             return _problem(403, "requests from other pages are refused")
         if headers.get("sec-fetch-site") == "cross-site" and scope["path"].startswith("/api/"):
             return _problem(403, "requests from other pages are refused")
         token = self._settings.token
-        if token is None or scope["path"] in _OPEN:
+        if token is not None and scope["path"] not in _OPEN:
+            refusal = self._without_token(scope, headers, token.get_secret_value())
+            if refusal is not None:
+                return refusal
+        if _UPLOADS.fullmatch(scope["path"]):
             return None
-        return self._without_token(scope, headers, token.get_secret_value())
+        if "transfer-encoding" in headers:
+            return _problem(411, "the length of the request is needed")
+        if int(headers.get("content-length", "0")) > _BODY:
+            return _problem(413, f"a request may have {_BODY} bytes at the most")
+        return None
 
     def _is_ours(self, host: str) -> bool:
         try:
@@ -93,18 +122,33 @@ class Guard:
             # The link that was printed: from now on the browser has a cookie, and the address
             # that shows in it no longer holds the token.
             answer = RedirectResponse("/", 303)
-            answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", max_age=31536000)
+            # The link may be in a message somewhere else, so that it is not "strict".
+            answer.set_cookie(
+                _cookie(scope), token, httponly=True, samesite="lax", max_age=31536000
+            )
             return answer
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and _same(bearer.strip(), token):
             return None
         try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(_cookie(scope))
         except CookieError:
             cookie = None
         if cookie is not None and _same(cookie.value, token):
             return None
         return _problem(401, "a token is needed: use the link that was printed when ital started")
+
+
+def _cookie(scope: Scope) -> str:
+    """A name for each port: browsers do not keep cookies of several servers on a machine apart."""
+    return f"ital_token_{(scope.get('server') or ('', 0))[1]}"
+
+
+def _place(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _same(offered: str, token: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import socket
@@ -12,10 +13,11 @@ from pathlib import Path
 import platformdirs
 import uvicorn
 
-from ital.server.app import Server, create_app
+from ital.server.app import create_app
 from ital.server.collections import Served
 from ital.server.config import ServerSettings
 from ital.server.database import Database, sqlite_url
+from ital.server.shared import Server
 
 _GRACE = 5
 """Seconds for requests under way when the server ends."""
@@ -53,7 +55,7 @@ def serve(
     if index:
         for one in served:
             one.start()
-    listener = socket.create_server((settings.host, settings.port), reuse_port=False)
+    listener = _listen(settings)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -63,6 +65,20 @@ def serve(
     )
     ready(_address(settings, listener.getsockname()[1]))
     _Uvicorn(config, server).run(sockets=[listener])
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
+    """A socket at the address; at another port, if nobody asked for this one and it is taken."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    both = settings.host == "::" and socket.has_dualstack_ipv6()
+    ports = [settings.port] if "port" in settings.model_fields_set else [settings.port, 0]
+    for port in ports:
+        try:
+            return socket.create_server((settings.host, port), family=family, dualstack_ipv6=both)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or port == ports[-1]:
+                raise
+    raise AssertionError("there is always a port to try")
 
 
 class _Uvicorn(uvicorn.Server):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import secrets
 
+import numpy as np
+
 from ital.collection import pictures
 from ital.collection.pictures import UnreadableError
 from ital.server.collections import Served
-from ital.server.database import Database, UploadRow
-from ital.server.searches import UnknownError
+from ital.server.database import Database, UploadRow, upload_of
 
 
 class Uploads:
@@ -26,6 +27,8 @@ class Uploads:
         with pictures.quietly():
             picture = pictures.decode(io.BytesIO(content))
             vector = collection.embed(picture.image)
+        if not np.isfinite(vector).all():
+            raise UnreadableError("the model makes nothing of it")
         upload = UploadRow(
             id=secrets.token_urlsafe(12),
             collection=served.id,
@@ -40,7 +43,4 @@ class Uploads:
 
     def thumbnail(self, served: Served, name: str) -> bytes:
         with self._database.reading() as session:
-            upload = session.get(UploadRow, name)
-        if upload is None or upload.collection != served.id:
-            raise UnknownError(f"there is no uploaded picture {name}")
-        return upload.thumbnail
+            return upload_of(session, name, served.id).thumbnail

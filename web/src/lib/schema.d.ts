@@ -592,6 +592,14 @@ export interface components {
             detail: string;
             state: components["schemas"]["SearchState"];
         };
+        /**
+         * Duplicate
+         * @description A copy of a search.
+         */
+        Duplicate: {
+            /** Key */
+            key?: string | null;
+        };
         /** Explanation */
         Explanation: {
             /** Revision */
@@ -784,6 +792,8 @@ export interface components {
          * @description A new search, from pictures of the collection, or from outside.
          */
         SearchCreate: {
+            /** Key */
+            key?: string | null;
             /** Collection */
             collection: string;
             /** Name */
@@ -847,6 +857,8 @@ export interface components {
             irrelevant: number;
             /** Cover */
             cover: number | null;
+            /** Cover Upload */
+            cover_upload: string | null;
         };
         /**
          * SearchState
@@ -879,6 +891,8 @@ export interface components {
             irrelevant: number;
             /** Cover */
             cover: number | null;
+            /** Cover Upload */
+            cover_upload: string | null;
             settings: components["schemas"]["Settings"];
             /** Batch */
             batch: components["schemas"]["Picture"][];
@@ -1381,6 +1395,13 @@ export interface operations {
                     "image/png": unknown;
                     "image/webp": unknown;
                 };
+            };
+            /** @description Not changed */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Bad Request */
             400: {
@@ -1897,7 +1918,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Duplicate"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             201: {

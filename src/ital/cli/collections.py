@@ -1,0 +1,138 @@
+"""Collections of pictures: `ital index`, `import` and `export`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ital.cli.output import errors_as_messages, indexing, print_paths
+
+app = typer.Typer()
+
+
+@app.command()
+def index(
+    folder: Annotated[Path, typer.Argument(help="The folder of pictures.")],
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Where to keep the collection, instead of .ital in the folder."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="lite0 or lite1 (EfficientNet-Lite, bundled), or an ONNX file. That of the last "
+            "run, or lite0, if not given."
+        ),
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Side of the pictures that an ONNX file takes.", min=16)
+    ] = None,
+    layout: Annotated[str | None, typer.Option(help="Of the ONNX file: NCHW or NHWC.")] = None,
+    normalise: Annotated[
+        str | None,
+        typer.Option(help="Colours for the ONNX file: imagenet, clip, half, unit, none or lite."),
+    ] = None,
+    output: Annotated[str | None, typer.Option(help="Output of the ONNX file to use.")] = None,
+    crop: Annotated[
+        float, typer.Option(help="Part of the shorter side that the model sees.", min=0.1, max=1)
+    ] = 1.0,
+    pca: Annotated[
+        int | None,
+        typer.Option(help="Reduce to so many dimensions from now on; 0 for all.", min=0),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 if files were skipped.")
+    ] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Only list what the last run skipped, and why.")
+    ] = False,
+) -> None:
+    """Make a folder of pictures searchable, or bring its collection up to date.
+
+    Run it again whenever the folder has changed, or when it was interrupted: only what is new is
+    opened. Pictures that were moved or renamed are recognised. Exit codes: 0 done, 2 an error,
+    3 done but some files were skipped (with --strict), 130 interrupted.
+    """
+    from ital.collection import describe
+    from ital.collection import index as update
+    from ital.collection.store import Store
+
+    with errors_as_messages():
+        if report:
+            skipped = Store.find(to or folder).skipped()
+        else:
+            if model is None and ((size, layout, normalise, output) != (None,) * 4 or crop != 1):
+                raise ValueError("--size, --layout, --normalise, --output and --crop need --model")
+            chosen = model and describe(model, size, layout, normalise, output, crop)
+            with indexing() as progress:
+                done = update(folder, to, chosen or None, pca, progress)
+            skipped = done.skipped
+            Console().print(
+                f"{done.pictures} pictures: {done.embedded} new or changed, {done.moved} moved or "
+                f"copied, {done.unchanged} unchanged, {done.gone} gone, {len(skipped)} skipped"
+            )
+        _print_skipped(skipped)
+    if strict and skipped:
+        raise typer.Exit(3)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="Embeddings: .npy, .npz, .parquet or .lance.")],
+    to: Annotated[Path, typer.Option(help="The folder for the collection.")],
+    root: Annotated[Path, typer.Option(help="The folder of the pictures.")] = Path(),
+    paths: Annotated[
+        Path | None,
+        typer.Option(help="A text file with the path of a picture on each line, from the root on."),
+    ] = None,
+) -> None:
+    """Make a collection of embeddings that you have already.
+
+    Vectors are looked for under the names features, embedding(s), vector(s) and X, paths under
+    path(s), file(s), filename and image.
+    """
+    from ital.collection.imports import import_embeddings
+
+    with errors_as_messages():
+        names = None if paths is None else paths.read_text(encoding="utf-8").splitlines()
+        collection = import_embeddings(file, to, names, root)
+        dimension = collection.features().shape[1]
+    Console().print(f"{len(collection)} pictures of {dimension} dimensions are in {to}")
+
+
+@app.command()
+def export(
+    collection: Annotated[Path, typer.Argument(help="The folder that was indexed.")],
+    search: Annotated[Path, typer.Argument(help="A search that was saved.")],
+    out: Annotated[Path, typer.Option(help="The file, or folder, to write.")],
+    kind: Annotated[
+        str,
+        typer.Option("--format", help="csv, json, paths, copies (a folder of them) or links."),
+    ] = "csv",
+    top: Annotated[int | None, typer.Option(help="So many of the best.", min=1)] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="At least so probable (0 to 1).", min=0, max=1)
+    ] = None,
+) -> None:
+    """Write labels and results of a saved search, the best first."""
+    from ital.collection import Collection
+    from ital.collection import export as exporting
+
+    with errors_as_messages():
+        opened = Collection.open(collection)
+        results = exporting.found(opened, opened.load_search(search), top, threshold)
+        exporting.write(kind, results, opened.root, out)
+    Console().print(f"{len(results)} pictures")
+    print_paths([out])
+
+
+def _print_skipped(skipped: Sequence[Any]) -> None:
+    from ital.collection.scan import printable
+
+    for one in skipped:
+        line = f"skipped {printable(one.path)}: {printable(one.reason)}"
+        Console().print(line, soft_wrap=True, highlight=False, markup=False)

@@ -1,0 +1,12 @@
+"""The HTTP API, under /api/v1."""
+
+from fastapi import APIRouter
+
+from ital.server import schemas
+from ital.server.routes import collections, pictures, searches
+
+api = APIRouter(
+    prefix="/api/v1", responses={400: {"model": schemas.Problem}, 422: {"model": schemas.Problem}}
+)
+for part in (collections, pictures, searches):
+    api.include_router(part.router)

@@ -1,0 +1,55 @@
+"""What all requests share."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+from fastapi import Path as InPath
+
+from ital.server import schemas
+from ital.server.collections import Served
+from ital.server.config import ServerSettings
+from ital.server.database import Database
+from ital.server.searches import Searches
+from ital.server.uploads import Uploads
+
+
+class Server:
+    """Collections, searches and uploads, and the wish that it all may end."""
+
+    def __init__(self, settings: ServerSettings, served: list[Served], database: Database) -> None:
+        self.settings, self.database = settings, database
+        self.served = {one.id: one for one in served}
+        self.searches = Searches(database, self.served, settings.memory_bytes)
+        self.uploads = Uploads(database)
+        self.stopping = asyncio.Event()
+
+    def close(self) -> None:
+        for one in self.served.values():
+            one.stop()
+        self.database.close()
+
+
+def _server(request: Request) -> Server:
+    server: Server = request.app.state.server
+    return server
+
+
+Shared = Annotated[Server, Depends(_server)]
+Text = Annotated[str, InPath(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+PictureId = Annotated[int, InPath(ge=0, le=2**53)]
+Offset = Annotated[int, Query(ge=0, le=2**31)]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+
+
+def _collection(c: Text, server: Shared) -> Served:
+    return server.searches.memory.served(c)
+
+
+OneOf = Annotated[Served, Depends(_collection)]
+
+MISSING: dict[int | str, dict[str, Any]] = {404: {"model": schemas.Problem}}
+CONFLICT: dict[int | str, dict[str, Any]] = {**MISSING, 409: {"model": schemas.Conflict}}
+"""What requests may be answered with, beside what they are for."""

@@ -1,0 +1,176 @@
+"""Searches as the API shows them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ital.server import schemas
+from ital.server.database import EventRow, SearchRow
+from ital.server.live import Live, Opened
+from ital.server.problems import UnknownError
+
+LABELS: dict[schemas.Answer, int] = {"yes": 1, "no": -1, "unsure": 0}
+_ANSWERS: dict[int, schemas.Answer] = {label: answer for answer, label in LABELS.items()}
+_SAID: dict[bool | None, schemas.Answer] = {True: "yes", False: "no", None: "unsure"}
+
+
+def info(row: SearchRow, events: list[EventRow]) -> schemas.SearchInfo:
+    """A search in a list."""
+    labels: dict[str, int] = {}
+    uploads: dict[str, str] = {}
+    for event in events[: row.position]:
+        labels |= event.labels
+        uploads |= event.uploads
+    relevant = [image for image, label in labels.items() if label == 1]
+    return schemas.SearchInfo(
+        id=row.id,
+        name=row.name,
+        collection=row.collection,
+        created=row.created,
+        updated=row.updated,
+        revision=row.revision,
+        rounds=sum(event.kind == "answer" for event in events[: row.position]),
+        relevant=len(relevant),
+        irrelevant=sum(label == -1 for label in labels.values()),
+        cover=next((int(image) for image in relevant if int(image) >= 0), None),
+        cover_upload=next((uploads[image] for image in relevant if image in uploads), None),
+    )
+
+
+def state(opened: Opened, settings: schemas.Settings) -> schemas.SearchState:
+    """A search with its questions, which must have been chosen."""
+    row, live = opened.row, opened.live
+    assert live.batch is not None
+    rows = [live.collection.pool.row(int(one)) for one in live.batch]
+    batch = [
+        schemas.Picture(id=int(one), name=live.collection.paths[place])
+        for one, place in zip(live.batch, rows, strict=True)
+        if place is not None
+    ]
+    progress = _progress(opened)
+    return schemas.SearchState(
+        **info(row, opened.events).model_dump(),
+        settings=settings,
+        batch=batch,
+        can_undo=row.position > 1,
+        can_redo=row.position < len(opened.events),
+        progress=progress,
+        summary=_summary(live, progress[-1] if progress else None, len(batch)),
+    )
+
+
+def _progress(opened: Opened) -> list[schemas.Progress]:
+    """Where the search stood after each round, and stands now."""
+    *before, last = enumerate(opened.counted)
+    found = [
+        schemas.Progress(round=number, **one.insight)
+        for number, one in before
+        if one.insight is not None
+    ]
+    # Settings and pictures may have changed since the last round.
+    seen, change = opened.live.insight, opened.live.change
+    if seen is not None:
+        changed = 1.0 if change is None else change
+        found.append(schemas.Progress(round=last[0], **vars(seen), change=changed))
+    return found
+
+
+def _summary(live: Live, progress: schemas.Progress | None, questions: int) -> str:
+    """Where the search stands, in a sentence."""
+    if not live.search.model.labels:
+        return "The pictures that this search began with have gone."
+    if progress is None:
+        if not questions:
+            return "There is nothing left to ask."
+        return "Answer a few questions, yes and no, so that there is something to go by."
+    count = round(progress.relevant)
+    match = "One picture matches" if count == 1 else f"About {count:,} pictures match"
+    if not questions:
+        return f"{match}; there is nothing left to ask."
+    words = ((0.05, "will change little"), (0.3, "will still change some of them"))
+    teach = next((word for most, word in words if progress.change < most), "will change much")
+    return f"{match}; the next round {teach}."
+
+
+def results(opened: Opened, offset: int, limit: int) -> schemas.ResultPage:
+    """A window on the results, the best first."""
+    live = opened.live
+    model, labels = live.search.model, live.search.labels
+    rows = live.order[offset : offset + limit]
+    ids, probabilities = model.pool.identifiers(rows).tolist(), model.probabilities(rows)
+    found = [
+        schemas.Result(
+            id=identifier,
+            name=live.collection.paths[place],
+            rank=rank,
+            probability=float(probability),
+            mean=float(model.mean[place]),
+            label=_SAID[labels[identifier]] if identifier in labels else None,
+        )
+        for rank, (place, identifier, probability) in enumerate(
+            zip(rows.tolist(), ids, probabilities, strict=True), start=offset + 1
+        )
+    ]
+    return schemas.ResultPage(
+        revision=opened.row.revision, total=len(live.search), offset=offset, results=found
+    )
+
+
+def thresholds(opened: Opened) -> schemas.Thresholds:
+    """Counts, precision and recall at all thresholds."""
+    points = [schemas.ThresholdInfo(**vars(one)) for one in opened.live.thresholds]
+    return schemas.Thresholds(revision=opened.row.revision, thresholds=points)
+
+
+def history(opened: Opened) -> schemas.History:
+    """All rounds, those that were undone among them."""
+    rounds = [
+        schemas.HistoryRound(
+            number=event.number,
+            kind="query" if event.kind == "query" else "answer",
+            created=event.created,
+            undone=event.number > opened.row.position,
+            labels=[
+                _labelled(opened.live, int(image), label, event.uploads)
+                for image, label in event.labels.items()
+            ],
+        )
+        for event in opened.events
+    ]
+    return schemas.History(revision=opened.row.revision, rounds=rounds)
+
+
+def explanation(opened: Opened, picture: int) -> schemas.Explanation:
+    """What pulls a picture up, and what pushes it down."""
+    live = opened.live
+    model = live.search.model
+    place = model.pool.row(picture)
+    if place is None:
+        raise UnknownError(f"there is no picture {picture}")
+    parts = live.search.explain(picture) if model.labels else {}
+    total = sum(abs(part) for part in parts.values()) or 1.0
+    labels = {image: label for one in opened.counted for image, label in one.labels.items()}
+    uploads = {image: name for one in opened.counted for image, name in one.uploads.items()}
+    influences = [
+        schemas.Influence(
+            **_labelled(live, image, labels[str(image)], uploads).model_dump(),
+            share=part / total,
+        )
+        for image, part in parts.items()
+    ]
+    return schemas.Explanation(
+        revision=opened.row.revision,
+        probability=float(model.probabilities(np.array([place]))[0]),
+        mean=float(model.mean[place]),
+        influences=influences,
+    )
+
+
+def _labelled(live: Live, image: int, label: int, uploads: dict[str, str]) -> schemas.Labelled:
+    if image < 0:
+        name, identifier, upload = "a picture from outside", None, uploads.get(str(image))
+    else:
+        place = live.collection.pool.row(image)
+        name = "a picture that has gone" if place is None else live.collection.paths[place]
+        identifier, upload = image, None
+    return schemas.Labelled(id=identifier, name=name, upload=upload, label=_ANSWERS[label])
