@@ -64,8 +64,9 @@ def pytest_configure(config):
 def browser():
     if not CHROMIUM.exists():
         pytest.skip(f"Chromium is not at {CHROMIUM} (Debian's package chromium)")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         one = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         yield one
@@ -86,7 +87,7 @@ def open_page(browser, server):
         context = browser.new_context(**({"viewport": {"width": 1280, "height": 860}} | options))
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(20_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", listen)
         page.goto(f"{server.url}{path}")

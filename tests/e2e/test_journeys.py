@@ -11,114 +11,35 @@ import numpy as np
 import pytest
 from painting import paint
 from playwright.sync_api import expect
-from screenshots import SCREENSHOTS
-
-
-def is_blue(card) -> bool:
-    """The first forty pictures are blue."""
-    return int(card.get_attribute("data-id")) <= 40
-
-
-def cards(page):
-    return page.get_by_test_id("card")
-
-
-def shown(page) -> list[str]:
-    return [card.get_attribute("data-id") for card in cards(page).all()]
-
-
-def begin(page, picture=3):
-    """A search from a picture, found in the grid and looked at."""
-    page.locator(f"[data-testid=cell][data-id='{picture}']").click()
-    expect(page.get_by_test_id("viewer")).to_be_visible()
-    page.get_by_test_id("find-like").click()
-    expect(cards(page)).to_have_count(4)
-
-
-def answer_round(page):
-    """Click an answer to every question, and see the next ones come."""
-    before = shown(page)
-    for identifier in before:
-        card = page.locator(f"[data-testid=card][data-id='{identifier}']")
-        card.get_by_test_id("yes" if is_blue(card) else "no").click()
-    wait_for_others(page, before)
-
-
-def wait_for_others(page, before):
-    page.wait_for_function(
-        """before => {
-            const now = [...document.querySelectorAll('[data-testid=card]')];
-            return now.length > 0 && !now.some(card => before.includes(card.dataset.id));
-        }""",
-        arg=before,
-    )
-
-
-def state(server, page):
-    search = page.url.rpartition("/")[2]
-    return httpx.get(f"{server.url}/api/v1/searches/{search}").json()
-
-
-def focus(page) -> str:
-    """What has the focus."""
-    return page.evaluate(
-        """() => {
-            const at = document.activeElement;
-            return at.dataset.testid || at.id || at.tagName;
-        }"""
-    )
-
-
-def all_loaded(page):
-    """Wait until every cell shows its picture."""
-    page.wait_for_function(
-        """() => {
-            const cells = [...document.querySelectorAll('[data-testid=cell]')];
-            const loaded = cell => cell.querySelector('img')?.naturalWidth > 0;
-            return cells.length > 0 && cells.every(loaded);
-        }"""
-    )
-
-
-def is_on_top(note) -> bool:
-    """Whether a note is seen, rather than what covers it."""
-    return note.evaluate(
-        """note => {
-            const { x, y, width, height } = note.getBoundingClientRect();
-            return note.contains(document.elementFromPoint(x + width / 4, y + height / 2));
-        }"""
-    )
-
-
-def refuse(page, path):
-    body = '{"detail": "not today"}'
-    page.route(path, lambda route: route.fulfill(status=422, body=body))
-
-
-def keep(page, name):
-    page.wait_for_timeout(400)  # for pictures and movements
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png")
+from steps import (
+    all_loaded,
+    answer_round,
+    begin,
+    cards,
+    focus,
+    is_blue,
+    is_on_top,
+    keep,
+    refuse,
+    shown,
+    state,
+    wait_for_others,
+)
 
 
 def test_from_a_picture_to_an_export(open_page, server):
     page = open_page()
     expect(page.get_by_test_id("cell").first).to_be_visible()
-    keep(page, "browse")
     begin(page)
-    keep(page, "answer")
     for _ in range(5):
         answer_round(page)
     expect(page.get_by_test_id("summary")).to_contain_text("match")
     results = page.get_by_test_id("results").get_by_test_id("cell")
     expect(results.first).to_be_visible()
-    page.get_by_test_id("results").scroll_into_view_if_needed()
-    keep(page, "results")
     best = httpx.get(f"{server.url}/api/v1/searches/{state(server, page)['id']}/results?limit=40")
     found = [one["id"] <= 40 for one in best.json()["results"]]
     assert sum(found) >= 38
     page.get_by_test_id("export").click()
-    keep(page, "export")
     with page.expect_download() as download:
         page.get_by_role("dialog").get_by_role("link", name="CSV").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
@@ -132,6 +53,11 @@ def test_a_picture_from_outside(open_page, pictures):
     expect(cards(page)).to_have_count(4)
     first = page.get_by_test_id("results").get_by_test_id("cell").first
     expect(first).to_have_attribute("data-id", "46")
+    # In the list of searches, the picture itself stands for it.
+    page.get_by_role("link", name="Searches").click()
+    cover = page.get_by_test_id("searches").locator("img").first
+    expect(cover).to_be_visible()
+    page.wait_for_function("image => image.naturalWidth > 0", arg=cover.element_handle())
 
 
 def test_by_keyboard_alone(open_page, server):
@@ -192,7 +118,6 @@ def test_undo_redo_and_relabel(open_page, server):
     page.get_by_role("button", name="History").click()
     history = page.get_by_test_id("history-panel")
     expect(history).to_be_visible()
-    keep(page, "history")
     wrong = history.get_by_test_id("no").and_(history.locator("[aria-pressed=false]")).last
     wrong.click()
     page.wait_for_timeout(500)
@@ -272,8 +197,6 @@ def test_axe_finds_nothing_serious(open_page, scheme):
     answer_round(page)
     page.wait_for_timeout(800)
     check("search")
-    if scheme == "dark":
-        keep(page, "dark")
     for name in ("History", "Settings"):
         page.get_by_role("button", name=name).first.click()
         expect(page.get_by_role("dialog")).to_be_visible()
@@ -291,7 +214,6 @@ def test_on_a_phone(open_page):
     expect(page.get_by_test_id("cell").first).to_be_visible()
     begin(page)
     answer_round(page)
-    keep(page, "phone")
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 360
     # A result that the keys go to is not under the bar.
@@ -501,3 +423,20 @@ def test_searches_are_deleted_by_keyboard(open_page, server):
     expect(page.get_by_test_id("delete")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Searches", exact=True)).to_be_focused()
+
+
+def test_a_search_that_begins_while_the_server_is_away(open_page, server):
+    """It begins when the server is back, and once."""
+    page = open_page()
+    all_loaded(page)
+    page.locator("[data-testid=cell][data-id='3'] [data-open]").click()
+    server.kill()
+    page.get_by_test_id("find-like").click()
+    expect(page.get_by_test_id("banner")).to_be_visible()
+    server.start()
+    expect(cards(page)).to_have_count(4)
+    assert len(httpx.get(f"{server.url}/api/v1/searches").json()) == 1
+    page.get_by_role("link", name="Searches").click()
+    page.get_by_role("button", name="Duplicate").click()
+    expect(page.get_by_text("(copy)").first).to_be_visible()
+    assert len(httpx.get(f"{server.url}/api/v1/searches").json()) == 2

@@ -1,6 +1,10 @@
-/** Every address of the API. Reads are repeated until the server answers; changes are left to the outbox. */
+/**
+ * Every address of the API. Reads and new searches are repeated until the server answers; changes of a search are
+ * left to the outbox.
+ */
 import { connection } from "./connection.svelte";
 import { request } from "./http";
+import { freshKey } from "./key";
 import { persist } from "./retry";
 import type {
   CollectionInfo,
@@ -23,6 +27,12 @@ function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return persist(() => request<T>("GET", path, undefined, signal), connection, signal);
 }
 
+/** A new search, once, however often it has to be asked for. */
+function begin(path: string, content: object): Promise<SearchState> {
+  const body = { ...content, key: freshKey() };
+  return persist(() => request<SearchState>("POST", path, body), connection);
+}
+
 export const api = {
   collections: () => read<CollectionInfo[]>("/collections"),
   collection: (c: string) => read<CollectionInfo>(`/collections/${part(c)}`),
@@ -33,11 +43,11 @@ export const api = {
   upload: (c: string, picture: Blob) => request<Upload>("POST", `/collections/${part(c)}/uploads`, picture),
   strategies: () => read<Strategy[]>("/strategies"),
   searches: () => read<SearchInfo[]>("/searches"),
-  create: (search: NewSearch) => request<SearchState>("POST", "/searches", search),
+  create: (search: NewSearch) => begin("/searches", search),
   search: (s: string, signal?: AbortSignal) => read<SearchState>(`/searches/${part(s)}`, signal),
   rename: (s: string, name: string) => request<SearchInfo>("PATCH", `/searches/${part(s)}`, { name }),
   remove: (s: string) => request<void>("DELETE", `/searches/${part(s)}`),
-  duplicate: (s: string) => request<SearchState>("POST", `/searches/${part(s)}/duplicate`),
+  duplicate: (s: string) => begin(`/searches/${part(s)}/duplicate`, {}),
   results: (s: string, offset: number, limit: number, signal?: AbortSignal) =>
     read<ResultPage>(`/searches/${part(s)}/results?offset=${offset}&limit=${limit}`, signal),
   thresholds: (s: string, signal?: AbortSignal) => read<Thresholds>(`/searches/${part(s)}/thresholds`, signal),

@@ -12,8 +12,7 @@ export type Upload = Schemas["Upload"];
 export type Settings = Schemas["Settings"];
 /** What is not given is as the server has it. */
 export type NewSearch = Pick<Schemas["SearchCreate"], "collection"> & Partial<Schemas["SearchCreate"]>;
-/** The upload that a search began with, if it was no picture of the collection. */
-export type SearchInfo = Schemas["SearchInfo"] & { cover_upload?: string | null };
+export type SearchInfo = Schemas["SearchInfo"];
 export type SearchState = Schemas["SearchState"];
 export type Result = Schemas["Result"];
 export type ResultPage = Schemas["ResultPage"];

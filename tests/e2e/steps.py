@@ -1,0 +1,98 @@
+"""What people do on the page, and what tests look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+from playwright.sync_api import expect
+
+SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+"""Of the last run, to look at."""
+
+
+def is_blue(card) -> bool:
+    """The first forty pictures are blue."""
+    return int(card.get_attribute("data-id")) <= 40
+
+
+def cards(page):
+    return page.get_by_test_id("card")
+
+
+def shown(page) -> list[str]:
+    return [card.get_attribute("data-id") for card in cards(page).all()]
+
+
+def begin(page, picture=3):
+    """A search from a picture, found in the grid and looked at."""
+    page.locator(f"[data-testid=cell][data-id='{picture}']").click()
+    expect(page.get_by_test_id("viewer")).to_be_visible()
+    page.get_by_test_id("find-like").click()
+    expect(cards(page)).to_have_count(4)
+
+
+def answer_round(page):
+    """Click an answer to every question, and see the next ones come."""
+    before = shown(page)
+    for identifier in before:
+        card = page.locator(f"[data-testid=card][data-id='{identifier}']")
+        card.get_by_test_id("yes" if is_blue(card) else "no").click()
+    wait_for_others(page, before)
+
+
+def wait_for_others(page, before):
+    page.wait_for_function(
+        """before => {
+            const now = [...document.querySelectorAll('[data-testid=card]')];
+            return now.length > 0 && !now.some(card => before.includes(card.dataset.id));
+        }""",
+        arg=before,
+    )
+
+
+def state(server, page):
+    search = page.url.rpartition("/")[2]
+    return httpx.get(f"{server.url}/api/v1/searches/{search}").json()
+
+
+def focus(page) -> str:
+    """What has the focus."""
+    return page.evaluate(
+        """() => {
+            const at = document.activeElement;
+            return at.dataset.testid || at.id || at.tagName;
+        }"""
+    )
+
+
+def all_loaded(page):
+    """Wait until every cell shows its picture."""
+    page.wait_for_function(
+        """() => {
+            const cells = [...document.querySelectorAll('[data-testid=cell]')];
+            const loaded = cell => cell.querySelector('img')?.naturalWidth > 0;
+            return cells.length > 0 && cells.every(loaded);
+        }"""
+    )
+
+
+def is_on_top(note) -> bool:
+    """Whether a note is seen, rather than what covers it."""
+    return note.evaluate(
+        """note => {
+            const { x, y, width, height } = note.getBoundingClientRect();
+            return note.contains(document.elementFromPoint(x + width / 4, y + height / 2));
+        }"""
+    )
+
+
+def refuse(page, path):
+    body = '{"detail": "not today"}'
+    page.route(path, lambda route: route.fulfill(status=422, body=body))
+
+
+def keep(page, name):
+    page.wait_for_timeout(400)  # for pictures and movements
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png")
