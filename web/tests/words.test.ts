@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ago, baseName, count, folder, messageOf, percent, perSecond, pictures, timeLeft } from "../src/lib/format";
 import { parse } from "../src/lib/router.svelte";
 import { points } from "../src/lib/sparkline";
-import { nearest, tellsRecall } from "../src/lib/threshold";
+import { nearest } from "../src/lib/threshold";
 
 describe("format", () => {
   it("counts", () => {
@@ -54,10 +54,6 @@ describe("nearest", () => {
     expect(nearest(table, -1)?.count).toBe(100);
     expect(nearest(table, 2)?.count).toBe(0);
     expect(nearest([], 0.5)).toBeUndefined();
-  });
-
-  it("tells of recall only where it could be less than all", () => {
-    expect([0, 0.5, 0.51].map((probability) => tellsRecall(nearest(table, probability)!))).toEqual([false, false, true]);
   });
 });
 

@@ -1,14 +1,6 @@
 /** What the threshold slider shows, without asking the server. */
 import type { ThresholdInfo } from "./types";
 
-/**
- * Whether the expected recall says anything. A picture counts as relevant to the degree 2 μ, which is nothing
- * at one half and below: there, all that is relevant is found by definition.
- */
-export function tellsRecall(point: ThresholdInfo): boolean {
-  return point.probability > 0.5;
-}
-
 /** The point of the table that is nearest to a probability; the table ascends. */
 export function nearest(table: readonly ThresholdInfo[], probability: number): ThresholdInfo | undefined {
   let low = 0;
