@@ -41,7 +41,7 @@ lint: .venv/ready ## style, types and the rooms of the code
 
 test: lint .venv/system ## every check: lint, then all tests with coverage
 	$(NPM) test --silent
-	$(BIN)/pytest --cov --cov-report=term
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
 
 format: .venv/ready ## put the code into shape
 	$(BIN)/ruff check --fix .

@@ -87,7 +87,7 @@ def test_from_one_flower_to_all(open_page, server, flowers, query, emoji):
     expect(page.get_by_role("dialog")).to_have_count(0)
     # So that the first row is right under the bars.
     results = page.get_by_test_id("results")
-    results.evaluate("grid => scrollBy(0, grid.getBoundingClientRect().top - 120)")
+    results.evaluate("grid => scrollBy(0, grid.getBoundingClientRect().top - 56)")
     all_loaded(page)
     keep(page, "results")
     page.get_by_test_id("export").click()
