@@ -246,3 +246,31 @@ def test_help(command):
     result = invoke(*command, "--help")
     assert result.exit_code == 0
     assert "Usage" in result.output
+
+
+class TestServe:
+    def test_what_is_not_given_is_in_the_environment(self, tmp_path, monkeypatch):
+        started = []
+        monkeypatch.setattr("ital.server.serve", lambda *given: started.append(given))
+        monkeypatch.setenv("ITAL_HOST", "::1")
+        monkeypatch.setenv("ITAL_ALLOWED_HOSTS", '["pictures.example"]')
+        assert invoke("serve", tmp_path).exit_code == 0
+        assert invoke("serve", tmp_path, "--host", "127.0.0.1", "--allow-host", "x").exit_code == 0
+        settings = [given[1] for given in started]
+        assert [one.host for one in settings] == ["::1", "127.0.0.1"]
+        assert [one.allowed_hosts for one in settings] == [("pictures.example",), ("x",)]
+
+    def test_bad_arguments(self, tmp_path):
+        (tmp_path / "file").touch()
+        for arguments, problem in (
+            ([tmp_path / "none"], "must be a folder"),
+            ([tmp_path / "file"], "must be a folder"),
+            ([tmp_path, tmp_path], "once"),
+            ([tmp_path, tmp_path.parent, "--to", tmp_path], "one folder only"),
+            ([tmp_path, "--token", "short"], "token: "),
+            ([tmp_path, "--port", "0", "--database", "mongo://x"], "database cannot be used"),
+        ):
+            result = invoke("serve", *arguments)
+            assert result.exit_code == 2
+            assert problem in result.output
+            assert "Traceback" not in result.output

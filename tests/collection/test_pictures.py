@@ -12,7 +12,7 @@ from PIL import Image, ImageCms
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from ital.collection import pictures
-from ital.collection.pictures import UnreadableError, decode, from_image, thumbnail
+from ital.collection.pictures import UnreadableError, decode, from_image, quietly, thumbnail
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 
@@ -296,3 +296,15 @@ def test_a_tiff_that_promises_too_much():
     content = b"II*\x00" + struct.pack("<I", 8) + directory.tobytes(8)
     with pytest.raises(UnreadableError), pictures.quietly():
         decode(io.BytesIO(content))
+
+
+def test_quiet_in_many_threads():
+    """Whoever leaves last puts the filters back."""
+    before = list(warnings.filters)
+    first, second = quietly(), quietly()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    warnings.warn("an oddity of a file", stacklevel=1)  # which would be an error here
+    second.__exit__(None, None, None)
+    assert warnings.filters == before

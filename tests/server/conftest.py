@@ -69,6 +69,8 @@ def postgresql(tmp_path_factory):
             if ready.returncode == 0:
                 break
             time.sleep(0.1)
+        else:
+            raise AssertionError("PostgreSQL does not answer")
         yield f"postgresql+psycopg://ital@127.0.0.1:{port}"
     finally:
         server.terminate()

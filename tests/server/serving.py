@@ -106,12 +106,14 @@ class Phoenix:
         line = ""
         while not line.strip().isdigit():  # between the numbers, servers say where they are
             line = self._zygote.stdout.readline()
+            assert line, "the zygote has died"
         self._child = int(line)
-        while True:
+        for _ in range(6000):
             with suppress(httpx.TransportError):
                 if httpx.get(f"{self.url}/healthz").status_code == 200:
                     return
             time.sleep(0.01)
+        raise AssertionError("the server does not answer")
 
     def kill(self) -> None:
         os.kill(self._child, signal.SIGKILL)

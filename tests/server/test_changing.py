@@ -15,7 +15,9 @@ from serving import API, change, finished, post
 
 import ital
 from ital.collection import index
-from ital.server import views
+from ital.server import Server, ServerSettings, views
+from ital.server.collections import Served
+from ital.server.database import Database
 
 
 @pytest.fixture
@@ -72,6 +74,52 @@ def test_what_another_process_indexed(folder, make_client):
         assert reindex(client)["version"] == after["version"]  # nothing has changed
 
 
+def test_a_version_that_was_tidied_away(folder, make_client):
+    """What is served stays what it was, until it is read anew."""
+    with make_client(folder, index=True) as client:
+        (served,) = client.app.state.server.served.values()
+        draw(folder / "more.png", 50)
+        index(folder)
+        # As when the files of the version that is open are no longer there.
+        served.collection._table._table.checkout_latest()
+        thumbnail = f"{API}/collections/{served.id}/pictures/1/thumbnail"
+        assert client.get(thumbnail).status_code == 200
+        assert reindex(client)["pictures"] == 9
+
+
+def test_a_collection_is_made_anew_while_it_is_served(folder, make_client):
+    with make_client(folder, index=True) as client:
+        search = begin(client, 1)
+        before = results(client, search)
+        shutil.rmtree(folder / ".ital")
+        draw(folder / "0-before.png", 99)
+        info = reindex(client)
+        assert "made anew" in info["indexing"]["error"]
+        assert info["pictures"] == 8
+        assert results(client, search) == before
+
+
+def test_copies_of_a_collection_are_not_served_together(folder, tmp_path):
+    index(folder)
+    shutil.copytree(folder, tmp_path / "copy")
+    database = Database("sqlite://")
+    served = [Served(folder), Served(tmp_path / "copy")]
+    with pytest.raises(ValueError, match="the same collection"):
+        Server(ServerSettings(), served, database)
+    database.close()
+
+
+def test_the_indexer_ends_whatever_happens(folder, make_client, monkeypatch):
+    def fail(*arguments):
+        raise RuntimeError("lance is not well")
+
+    with make_client(folder, index=True) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr("ital.server.collections.Collection.open", fail)
+            assert reindex(client)["indexing"]["error"] == "lance is not well"
+        assert reindex(client)["indexing"]["error"] is None
+
+
 def test_all_pictures_leave(folder, make_client):
     with make_client(folder, index=True) as client:
         search = begin(client, 1)
@@ -90,7 +138,7 @@ def test_all_pictures_leave(folder, make_client):
 
 
 def test_a_picture_leaves_that_was_asked_about(folder, make_client):
-    """Answers about the others count, and that about it when it returns."""
+    """Answers about the others count; that about it is kept in the history."""
     with make_client(folder, index=True) as client:
         search = begin(client, 1)
         asked = [one["id"] for one in search["batch"]]
@@ -103,8 +151,14 @@ def test_a_picture_leaves_that_was_asked_about(folder, make_client):
         listed = {one["id"]: one["label"] for one in results(client, state)}
         assert asked[0] not in listed
         assert all(listed[one] == "no" for one in asked[1:])
+        (_, last) = client.get(f"{API}/searches/{state['id']}/history").json()["rounds"]
+        said = {one["id"]: (one["label"], one["name"]) for one in last["labels"]}
+        assert said[asked[0]] == ("no", "a picture that has gone")
+        # When the file returns, it is a picture of its own.
         gone.write_bytes(kept)
         reindex(client)
+        labels = {one["name"]: one["label"] for one in results(client, state)}
+        assert labels[gone.name] is None
         never = {"answers": {"4711": "yes"}}
         url = f"{API}/searches/{search['id']}"
         assert client.post(f"{url}/answers", json=change(state, **never)).status_code == 404

@@ -1,13 +1,21 @@
 from __future__ import annotations
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 
+import pytest
 import sqlalchemy
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 
-from ital.server.database import Base, Database, EventRow, SearchRow, now
+from ital.server import database as module
+from ital.server.database import Base, Database, EventRow, RequestRow, SearchRow, now
+
+MIGRATIONS = Path(module.__file__).with_name("migrations")
 
 
 def row(name="one"):
@@ -81,3 +89,36 @@ def test_sqlite_is_durable(tmp_path):
     assert path.exists()
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT count(*) FROM searches").fetchone() == (0,)
+
+
+def test_the_first_schema_is_brought_up_to_date(address):
+    """With all that is in it."""
+    engine = sqlalchemy.create_engine(address)
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        insert = "INSERT INTO searches VALUES ('one', 'c', 'n', '{}', 1, 1, 1, :at, :at)"
+        connection.execute(sqlalchemy.text(insert), {"at": str(now())})
+        connection.execute(sqlalchemy.text("INSERT INTO requests VALUES ('one', 'k')"))
+    engine.dispose()
+    database = Database(address)
+    with database.reading() as session:
+        assert session.get(SearchRow, "one").name == "n"
+        assert session.get(RequestRow, ("one", "k")).digest is None
+    database.close()
+
+
+def test_two_servers_begin_at_once(address):
+    with ThreadPoolExecutor(4) as pool:
+        for database in pool.map(Database, [address] * 4):
+            database.close()
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:////no/such/folder/s.sqlite", "postgresql+psycopg://127.0.0.1:1/x", "mongo://x"]
+)
+def test_a_database_that_there_is_not(url):
+    with pytest.raises(ValueError, match="the database cannot be used"):
+        Database(url)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import zipfile
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 from making import bomb, draw
 from PIL import Image
 
 from ital.collection import index
+from ital.collection.imports import import_embeddings
 from ital.server import Server, ServerSettings, create_app
 from ital.server.collections import Served
 from ital.server.database import Database, sqlite_url
@@ -89,9 +91,10 @@ class TestToken:
         for headers in (
             {},
             {"Authorization": "Bearer wrong"},
-            {"Authorization": "Basic secret"},
-            {"Cookie": "ital_token=wrong"},
-            {"Cookie": 'ital_token="'},
+            {"Authorization": "Basic the-secret"},
+            {"Cookie": "ital_token_8000=wrong"},
+            {"Cookie": 'ital_token_8000="'},
+            {"Cookie": "ital_token_8001=the-secret"},
         ):
             for path in ("/", f"{API}/collections", "/metrics", f"{API}/openapi.json"):
                 response = client.get(path, headers=headers)
@@ -111,6 +114,12 @@ class TestToken:
         assert "httponly" in cookie
         assert "samesite=lax" in cookie
         assert client.get(f"{API}/collections").status_code == 200
+
+    @pytest.mark.parametrize("other", ['a={"x":1}', "path=/x", "a=b c", "=", "ä=1"])
+    def test_beside_cookies_of_others(self, client, other):
+        """Browsers send those of all servers on a machine."""
+        cookies = {"Cookie": f"{other}; ital_token_8000=the-secret; z=1".encode()}
+        assert client.get(f"{API}/collections", headers=cookies).status_code == 200
 
     def test_one_is_made_up_where_it_is_needed(self):
         assert ServerSettings().token is None
@@ -251,6 +260,8 @@ def test_heads(visit):
     client = visit()
     assert client.head(f"{API}/collections").status_code == 200
     assert client.head(f"{API}/collections/none").status_code == 404
+    # Not a stream without end, of which nothing would be sent.
+    assert client.head(f"{API}/collections/none/events").status_code != 200
 
 
 class TestFilesThatTookTheirPlace:
@@ -280,6 +291,32 @@ class TestFilesThatTookTheirPlace:
         with zipfile.ZipFile(io.BytesIO(archive.content)) as opened:
             assert sorted(opened.namelist()) == ["missing.txt", "results.csv"]
             assert opened.read("missing.txt") == b"a.png\n"
+
+    def test_a_circle_of_links(self, client, tmp_path):
+        (tmp_path / "pictures" / "a.png").unlink()
+        (tmp_path / "pictures" / "a.png").symlink_to(tmp_path / "pictures" / "b.png")
+        (tmp_path / "pictures" / "b.png").symlink_to(tmp_path / "pictures" / "a.png")
+        assert self.statuses(client) == [404, 404]
+
+    def test_thumbnails_of_imported_collections(self, visit, tmp_path):
+        """They keep none: each is made of the file."""
+        folder = tmp_path / "elsewhere"
+        draw(folder / "a.png", 0)
+        draw(folder / "b.png", 1)
+        np.save(tmp_path / "vectors.npy", np.eye(2))
+        names = ["a.png", "b.png"]
+        import_embeddings(tmp_path / "vectors.npy", folder / ".ital", names, folder)
+        client = visit(folder=folder)
+        (one,) = client.get(f"{API}/collections").json()
+        url = f"{API}/collections/{one['id']}"
+        assert client.get(f"{url}/pictures/1/thumbnail").status_code == 200
+        draw(tmp_path / "secret.png", 2)
+        (folder / "b.png").unlink()
+        (folder / "b.png").symlink_to(tmp_path / "secret.png")
+        assert client.get(f"{url}/pictures/2/thumbnail").status_code == 404
+        upload = client.post(f"{url}/uploads", content=b"x")
+        assert upload.status_code == 400
+        assert "described elsewhere" in upload.json()["detail"]
 
     def test_a_bomb(self, client, tmp_path):
         (tmp_path / "pictures" / "a.png").write_bytes(bomb(40000, 40000))

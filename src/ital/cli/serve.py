@@ -34,8 +34,9 @@ def serve(
         typer.Option(help="Where to keep the collection, if there is one folder."),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen at. Any but this machine's own needs a token.")
-    ] = "127.0.0.1",
+        str | None,
+        typer.Option(help="Address to listen at. Any but this machine's own needs a token."),
+    ] = None,
     port: Port = None,
     token: Annotated[
         str | None,
@@ -71,7 +72,7 @@ def serve(
         given = {
             "host": host,
             "port": port,
-            "allowed_hosts": tuple(allow_host or ()),
+            "allowed_hosts": tuple(allow_host) if allow_host else None,
             "token": token,
             "database": database,
         }

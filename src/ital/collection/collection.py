@@ -45,6 +45,8 @@ class Collection:
     ) -> None:
         self.ids, self.paths, self.root = ids, list(paths), root
         self._features, self._store, self._table = features, store, table
+        self.state = None if table is None else (table.fingerprint, table.version, self._dimension)
+        """What it was read from: two that are equal hold the same pictures."""
 
     @classmethod
     def open(cls, path: str | PathLike[str], model: str | None = None) -> Collection:
@@ -141,13 +143,6 @@ class Collection:
         """A search over the collection that was saved, whatever pictures came and went since."""
         return Search.load(path, self.pool)
 
-    @property
-    def state(self) -> tuple[str, int, int] | None:
-        """What it was read from: two that are equal hold the same pictures."""
-        if self._table is None:
-            return None
-        return self._table.fingerprint, self._table.version, self._dimension
-
     def knew(self, identifier: int) -> bool:
         """Whether a picture is or was here: identifiers are never given twice."""
         given = 0 if self._store is None else self._store.about.next_id
@@ -165,12 +160,15 @@ class Collection:
 
     def thumbnail(self, identifier: int) -> bytes:
         """A JPEG of 256 pixels: from the collection, or from the file if that has none."""
-        path = self.path(identifier)
-        kept = self._table.thumbnail(identifier) if self._table is not None else None
+        path, kept = self.path(identifier), self.kept_thumbnail(identifier)
         if kept is not None:
             return kept
         with path.open("rb") as file:
             return pictures.thumbnail(_decoded(file, path, pictures.THUMBNAIL).image)
+
+    def kept_thumbnail(self, identifier: int) -> bytes | None:
+        """The JPEG of the collection, if it has one; imported collections have none."""
+        return None if self._table is None else self._table.thumbnail(identifier)
 
     def embed(self, image: str | PathLike[str] | bytes | Image.Image) -> Vectors:
         """The embedding of a picture from outside, for ``search.query``: a file, bytes or image."""
@@ -189,6 +187,11 @@ class Collection:
             vectors = self._projection(vectors)
         vector: Vectors = vectors[0]
         return vector
+
+    @property
+    def store_id(self) -> str | None:
+        """Tells it apart from any other collection, and from one that is made anew in its place."""
+        return None if self._store is None else self._store.about.id
 
     @property
     def can_embed(self) -> bool:

@@ -66,22 +66,49 @@ class Picture:
     height: int
 
 
+class _Quiet:
+    """How many are within ``quietly``. Python's warnings are those of all threads."""
+
+    lock = threading.Lock()
+    count = 0
+    filters = warnings.catch_warnings()
+
+
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Leave out warnings about oddities within files, which are many and help nobody.
-
-    To be entered by one thread, for all that decode.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    """Leave out warnings about oddities within files, which are many and help nobody."""
+    with _Quiet.lock:
+        if _Quiet.count == 0:
+            _Quiet.filters = warnings.catch_warnings()
+            _Quiet.filters.__enter__()
+            warnings.simplefilter("ignore")
+        _Quiet.count += 1
+    try:
         yield
+    finally:
+        with _Quiet.lock:
+            _Quiet.count -= 1
+            if _Quiet.count == 0:
+                _Quiet.filters.__exit__(None, None, None)
+
+
+def kind(file: BinaryIO) -> str:
+    """The format of a picture, by what is in its file."""
+    with _as_unreadable(), Image.open(file, formats=FORMATS) as image:
+        return image.format or ""
 
 
 def decode(file: BinaryIO, least: int = THUMBNAIL) -> Picture:
     """The first frame of a file, upright; ``least`` pixels or all it has on its shorter side."""
+    with _as_unreadable(), Image.open(file, formats=FORMATS) as image:
+        return _decoded(image, least)
+
+
+@contextmanager
+def _as_unreadable() -> Iterator[None]:
+    """Say of a picture that it cannot be read, whatever the decoder says."""
     try:
-        with Image.open(file, formats=FORMATS) as image:
-            return _decoded(image, least)
+        yield
     except UnreadableError:
         raise
     except UnidentifiedImageError:

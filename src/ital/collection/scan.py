@@ -126,7 +126,10 @@ class _Scan:
 
 def inside(root: Path, path: Path) -> Path:
     """A file of a folder, which no link on the way there leads out of."""
-    target = path.resolve(strict=True)
+    try:
+        target = path.resolve(strict=True)
+    except RuntimeError as error:  # some Pythons call a circle of links so
+        raise OSError(errno.ELOOP, "a circle of links", str(path)) from error
     if not target.is_file() or not target.is_relative_to(root.resolve()):
         raise FileNotFoundError(errno.ENOENT, "not a file of the folder", str(path))
     return path

@@ -6,12 +6,12 @@ at all, whatever dies in between.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
 import secrets
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -269,6 +269,8 @@ class Table:
         self.fingerprint = fingerprint
         self._store, self._table = store, table
         self.dimension: int = table.schema.field("embedding").type.list_size
+        self._looking = threading.Lock()
+        self._addresses: tuple[Any, Any] | None = None
 
     def __len__(self) -> int:
         return int(self._table.count_rows())
@@ -312,21 +314,27 @@ class Table:
     def thumbnail(self, identifier: int) -> bytes | None:
         columns = ["id", "thumbnail"]
         try:
-            found = self._table.take_row_ids([self._addresses[identifier]]).select(columns)
-            found = found.to_arrow()
-        except (OSError, RuntimeError, ValueError, KeyError):
+            found = self._table.take_row_ids(self._address(identifier)).select(columns).to_arrow()
+        except (OSError, RuntimeError, ValueError):
             found = None
         # An address is only good in the version of the table that it was read from.
         if found is None or found["id"].to_pylist() != [identifier]:
-            found = self._where([identifier], columns)
+            with self._store._plainly("read"):
+                found = self._where([identifier], columns)
         content: bytes | None = found["thumbnail"][0].as_py() if len(found) else None
         return content
 
-    @functools.cached_property
-    def _addresses(self) -> dict[int, int]:
-        """Where Lance has each picture: to look one up by its identifier, it reads them all."""
-        found = self._table.search().with_row_id(True).select(["id"]).to_arrow()
-        return dict(zip(found["id"].to_pylist(), found["_rowid"].to_pylist(), strict=True))
+    def _address(self, identifier: int) -> list[int]:
+        """Where Lance has a picture. To look one up by its identifier, it would read them all."""
+        with self._looking:
+            if self._addresses is None:
+                found = self._table.search().with_row_id(True).select(["id"]).to_arrow()
+                ids, rows = found["id"].to_numpy(), found["_rowid"].to_numpy()
+                order = np.argsort(ids)
+                self._addresses = ids[order], rows[order]
+        ids, rows = self._addresses
+        place = np.searchsorted(ids, identifier)
+        return [int(row) for row in rows[place : place + 1]]
 
     def _where(self, ids: Sequence[int], columns: list[str]) -> pa.Table:
         condition = f"id in ({', '.join(str(int(one)) for one in ids)})"
@@ -335,7 +343,7 @@ class Table:
         except (OSError, RuntimeError, ValueError):
             # The version that was opened has been tidied away since.
             self._table.checkout_latest()
-            self.__dict__.pop("_addresses", None)
+            self._addresses = None
             return self._table.search().where(condition).select(columns).to_arrow()
 
     def write(self, rows: Sequence[Row], new: bool) -> None:

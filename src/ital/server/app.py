@@ -58,7 +58,9 @@ def create_app(server: Server) -> FastAPI:
     def metrics() -> Response:
         """Figures for Prometheus."""
         for served in server.served.values():
-            PICTURES.labels(served.id, served.name).set(len(served))
+            PICTURES.labels(served.id, served.name).set(
+                0 if served.current is None else len(served.current)
+            )
         return Response(generate_latest(REGISTRY), media_type=CONTENT_TYPE_LATEST)
 
     add_problems(app, server.searches)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,7 +51,8 @@ class Served:
         self.skipped: list[Skipped] = []
         """The files that are not in the collection, and why."""
         self._starting = threading.Lock()
-        self._collection: Collection | None = None
+        self.current: Collection | None = None
+        """What can be searched now, if there are pictures."""
         self._thread: threading.Thread | None = None
         self._stopping = False
         self.reopen()
@@ -60,35 +60,25 @@ class Served:
     @property
     def collection(self) -> Collection:
         """What can be searched now."""
-        if self._collection is None:
+        current = self.current
+        if current is None:
             raise UnknownError(f"the collection {self.name} has no pictures yet")
-        return self._collection
-
-    def holds(self, collection: Collection) -> bool:
-        """Whether this is what can be searched now, and not what it was before."""
-        return collection is self._collection
-
-    @property
-    def version(self) -> int:
-        """Another number whenever pictures have come or gone."""
-        collection = self._collection
-        return 0 if collection is None else zlib.crc32(repr(collection.state).encode())
-
-    def __len__(self) -> int:
-        return 0 if self._collection is None else len(self._collection)
+        return current
 
     def reopen(self) -> None:
         """Take up what is on disk now, whoever wrote it."""
         try:
             self.skipped = self._store.skipped()
             opened = Collection.open(self._store.folder)
-            if self._collection is None or opened.state != self._collection.state:
-                opened.pool  # noqa: B018  (it is read here, and not while someone waits)
-                self._collection = opened
         except EmptyError:
-            self._collection = None
-        except StoreError:
-            _log.exception("%s cannot be read", self.name)
+            self.current = None
+            return
+        if opened.store_id != self.id:
+            # Its identifiers mean other pictures.
+            raise StoreError(f"the collection of {self.name} was made anew: start the server again")
+        if self.current is None or opened.state != self.current.state:
+            opened.pool  # noqa: B018  (it is read here, and not while someone waits)
+            self.current = opened
 
     def start(self) -> None:
         """Bring the collection up to date in the background, unless that is under way."""
@@ -102,6 +92,9 @@ class Served:
     def stop(self) -> None:
         """Have the indexer stop after the batch that it is at."""
         self._stopping = True
+
+    def join(self) -> None:
+        """Wait until the indexer has stopped."""
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
 
@@ -125,6 +118,7 @@ class Served:
         error = None
         try:
             index(self.folder, self._store.folder, report=report)
+            self.reopen()
         except _StoppedError:
             pass
         except StoreError as problem:
@@ -133,6 +127,5 @@ class Served:
         except Exception as problem:
             _log.exception("indexing %s failed", self.name)
             error = str(problem)
-        else:
-            self.reopen()
-        self.run = replace(self.run, running=False, error=error)
+        finally:
+            self.run = replace(self.run, running=False, error=error)

@@ -15,6 +15,7 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy import (
     JSON,
     DateTime,
@@ -25,7 +26,9 @@ from sqlalchemy import (
     event,
     make_url,
     select,
+    text,
 )
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
@@ -33,6 +36,9 @@ from ital.server.problems import UnknownError
 
 _READING = "ital_reading"
 """The option of connections that only read."""
+
+_MIGRATING = 0x6974616C
+"""The number of the lock that those hold who change the schema."""
 
 
 class _Moment(TypeDecorator[datetime]):
@@ -64,8 +70,8 @@ class SearchRow(Base):
     name: Mapped[str]
     settings: Mapped[dict[str, Any]] = mapped_column(JSON)
     seed: Mapped[int]
-    revision: Mapped[int] = mapped_column(default=0)
-    position: Mapped[int] = mapped_column(default=0)
+    revision: Mapped[int] = mapped_column(default=1)
+    position: Mapped[int] = mapped_column(default=1)
     """Events that count; those after it were undone."""
     created: Mapped[datetime] = mapped_column(_Moment, default=now)
     updated: Mapped[datetime] = mapped_column(_Moment, default=now)
@@ -121,8 +127,12 @@ class Database:
     """A database that is brought to the present schema when it is opened."""
 
     def __init__(self, url: str) -> None:
-        self.engine = _engine(url)
-        migrate(self.engine)
+        try:
+            self.engine = _engine(url)
+            migrate(self.engine)
+        except (SQLAlchemyError, CommandError, ImportError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ValueError(f"the database cannot be used: {reason}") from error
         self._writing = sessionmaker(self.engine, expire_on_commit=False)
         options: dict[str, Any] = {_READING: True}
         if self.engine.dialect.name == "postgresql":
@@ -160,9 +170,9 @@ def events_of(session: Session, row: SearchRow) -> list[EventRow]:
     return list(session.scalars(query))
 
 
-def upload_of(session: Session, name: str, collection: str) -> UploadRow:
-    """A picture from outside that was described for a collection."""
-    upload = session.get(UploadRow, name)
+def upload_of(session: Session, name: str, collection: str, keep: bool = False) -> UploadRow:
+    """A picture from outside that was described for a collection; nobody may remove it if kept."""
+    upload = session.get(UploadRow, name, with_for_update={"read": True} if keep else None)
     if upload is None or upload.collection != collection:
         raise UnknownError(f"there is no uploaded picture {name}")
     return upload
@@ -180,7 +190,7 @@ def _set_up_sqlite(connection: Any, record: object) -> None:
     del record
     connection.isolation_level = None  # transactions begin where we say so
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+    for pragma in ("busy_timeout=30000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
@@ -196,6 +206,9 @@ def migrate(engine: Engine) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
     with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            # Another server may be about to do the same.
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 

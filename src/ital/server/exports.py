@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 
 from ital.collection.export import FILES, Found, file_name
 from ital.collection.scan import inside
+from ital.server.problems import RefusedError
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -30,7 +31,11 @@ def download(kind: str, results: list[Found], root: Path, name: str) -> Response
     headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
     if kind == "zip":
         return StreamingResponse(_zip(results, root), media_type=TYPES[kind], headers=headers)
-    return Response(FILES[kind](results, root), media_type=TYPES[kind], headers=headers)
+    try:
+        content = FILES[kind](results, root)
+    except ValueError as error:
+        raise RefusedError(str(error)) from error
+    return Response(content, media_type=TYPES[kind], headers=headers)
 
 
 class _Pipe(io.RawIOBase):

@@ -64,7 +64,8 @@ class Live:
 
     def bytes(self) -> int:
         """What it holds beyond the features, about: rows of eight bytes for each label."""
-        return 8 * len(self.search) * (len(self.search.model.labels) + 6)
+        asked = 0 if self.batch is None else len(self.batch)
+        return 8 * len(self.search) * (len(self.search.model.labels) + asked + 6)
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Memory:
         self._slots: OrderedDict[str, _Slot] = OrderedDict()
         self._lock = threading.Lock()
         # A search uses all cores. Two at once take as long as one after the other, and all wait.
-        self._turn = threading.Semaphore()
+        self._turn = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -107,9 +108,13 @@ class Memory:
             raise UnknownError(f"there is no collection {collection}")
         return self._served[collection]
 
+    def require(self, collection: str) -> Collection:
+        """What can be searched of a collection now; there must be pictures."""
+        return self.served(collection).collection
+
     @contextmanager
     def open(self, search: str) -> Iterator[Opened]:
-        """A search, with nobody else at it."""
+        """A search, with nobody else at what is in memory of it."""
         with self._lock:
             slot = self._slots.setdefault(search, _Slot())
             self._slots.move_to_end(search)
@@ -118,7 +123,7 @@ class Memory:
                 with self._database.reading() as session:
                     row = search_of(session, search)
                     events = events_of(session, row)
-                    collection = self.served(row.collection).collection
+                    collection = self.require(row.collection)
                     vectors = _vectors(session, events, row.collection, collection)
             except UnknownError:
                 self.forget(search)
@@ -183,7 +188,7 @@ class Memory:
             held = {name: slot.live for name, slot in self._slots.items() if slot.live is not None}
             total = sum(live.bytes() for live in held.values())
             for name, live in held.items():
-                old = not any(one.holds(live.collection) for one in self._served.values())
+                old = not any(live.collection is one.current for one in self._served.values())
                 over = total > self.budget and name != but
                 slot = self._slots[name]
                 if (old or over) and slot.lock.acquire(blocking=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
@@ -15,11 +14,13 @@ from ital.server import schemas
 if TYPE_CHECKING:
     from ital.server.searches import Searches
 
-_log = logging.getLogger("ital.server")
-
 
 class UnknownError(LookupError):
     """There is no such collection, search, picture or upload."""
+
+
+class RefusedError(ValueError):
+    """A request that asks for what cannot be."""
 
 
 class ConflictError(Exception):
@@ -53,9 +54,9 @@ def add_problems(app: FastAPI, searches: Searches) -> None:
         del request
         return say(415, f"this is no picture that can be read: {error}")
 
-    @app.exception_handler(ValueError)
-    def wrong(request: Request, error: Exception) -> JSONResponse:
-        _log.warning("%s %s: %s", request.method, request.url.path, error)
+    @app.exception_handler(RefusedError)
+    def refused(request: Request, error: Exception) -> JSONResponse:
+        del request
         return say(400, str(error))
 
     @app.exception_handler(RequestValidationError)

@@ -63,7 +63,7 @@ class Picture(Schema):
 
 
 class PicturePage(Schema):
-    """A window on a collection, in the order of paths."""
+    """A window on a collection, in the order of identifiers."""
 
     total: int
     offset: int

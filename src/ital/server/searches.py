@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
-from sqlalchemy import delete, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import delete, or_, select
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from ital import strategies
@@ -28,10 +29,12 @@ from ital.server.database import (
 )
 from ital.server.live import Memory, Opened, vector_of
 from ital.server.metrics import ROUND_SECONDS
-from ital.server.problems import ConflictError, UnknownError
+from ital.server.problems import ConflictError, RefusedError, UnknownError
 
 _UNUSED = timedelta(days=1)
 """How long an uploaded picture is kept that no search has."""
+
+_log = logging.getLogger("ital.server")
 
 _Change = Callable[[Session, SearchRow], None]
 
@@ -49,7 +52,12 @@ class Searches:
             query = select(SearchRow).order_by(SearchRow.updated.desc())
             if collection is not None:
                 query = query.where(SearchRow.collection == collection)
-            return [views.info(row, events_of(session, row)) for row in session.scalars(query)]
+            rows = session.scalars(query).all()
+            events: dict[str, list[EventRow]] = {row.id: [] for row in rows}
+            for event in session.scalars(select(EventRow).order_by(EventRow.number)):
+                if event.search in events:
+                    events[event.search].append(event)
+            return [views.info(row, events[row.id]) for row in rows]
 
     def state(self, search: str) -> schemas.SearchState:
         with self.memory.open(search) as opened:
@@ -58,23 +66,24 @@ class Searches:
     def create(self, request: schemas.SearchCreate) -> schemas.SearchState:
         """A new search. Nothing is kept of one that cannot be begun."""
         _check(request.settings)
-        collection = self.memory.served(request.collection).collection
+        collection = self.memory.require(request.collection)
         labels: dict[str, int] = {}
         for ids, label in ((request.relevant, 1), (request.irrelevant, -1)):
             for identifier in ids:
                 if identifier not in collection.pool:
                     raise UnknownError(f"there is no picture {identifier}")
                 if labels.setdefault(str(identifier), label) != label:
-                    raise ValueError(f"picture {identifier} cannot be relevant and irrelevant")
+                    raise RefusedError(f"picture {identifier} cannot be relevant and irrelevant")
         uploads = {str(-1 - place): name for place, name in enumerate(request.uploads)}
         labels |= dict.fromkeys(uploads, 1)
         if not labels:
-            raise ValueError("a search needs at least one picture to begin with")
+            raise RefusedError("a search needs at least one picture to begin with")
 
         def begin(session: Session, row: SearchRow) -> None:
             for name in uploads.values():
-                if vector_of(upload_of(session, name, row.collection), collection) is None:
-                    raise ValueError(
+                upload = upload_of(session, name, row.collection, keep=True)
+                if vector_of(upload, collection) is None:
+                    raise RefusedError(
                         "the collection is described by another model since the upload"
                     )
             row.name = request.name or _new_name(session, row.collection)
@@ -99,7 +108,7 @@ class Searches:
 
         def begin(session: Session, row: SearchRow) -> None:
             of = search_of(session, search, change=True)
-            self.memory.served(of.collection).collection  # noqa: B018  (there must be pictures)
+            self.memory.require(of.collection)
             row.name = f"{of.name} (copy)"[:200]
             for column in ("collection", "settings", "seed", "revision", "position"):
                 setattr(row, column, getattr(of, column))
@@ -125,20 +134,22 @@ class Searches:
             own = {name for event in events_of(session, row) for name in event.uploads.values()}
             session.delete(row)
             session.flush()
-            found = session.scalars(select(EventRow.uploads)).all()
-            used = {name for uploads in found for name in uploads.values()}
-            for name, created in session.execute(select(UploadRow.id, UploadRow.created)).all():
-                if name not in used and (name in own or created < now() - _UNUSED):
-                    session.execute(delete(UploadRow).where(UploadRow.id == name))
+            # Whoever begins a search with one of them has to wait, or is waited for.
+            unneeded = or_(UploadRow.id.in_(own), UploadRow.created < now() - _UNUSED)
+            candidates = session.scalars(select(UploadRow.id).where(unneeded).with_for_update())
+            names = set(candidates)
+            for uploads in session.scalars(select(EventRow.uploads)) if names else ():
+                names -= set(uploads.values())
+            session.execute(delete(UploadRow).where(UploadRow.id.in_(names)))
         self.memory.forget(search)
 
     def answer(self, search: str, request: schemas.Answers) -> schemas.SearchState:
         """Learn answers, and ask the next questions."""
 
         def change(session: Session, row: SearchRow) -> None:
-            collection = self.memory.served(row.collection).collection
+            collection = self.memory.require(row.collection)
             for identifier in request.answers:
-                # Of a picture that has left since it was asked about, it counts when it returns.
+                # What is said of a picture that has left since it was asked about is kept, too.
                 if not collection.knew(identifier):
                     raise UnknownError(f"there is no picture {identifier}")
             undone = (EventRow.search == search, EventRow.number > row.position)
@@ -158,7 +169,7 @@ class Searches:
         def change(session: Session, row: SearchRow) -> None:
             del session
             if row.position <= 1:
-                raise ValueError("there is nothing to undo")
+                raise RefusedError("there is nothing to undo")
             row.position -= 1
 
         return self._change(search, request, "undo", change)
@@ -168,7 +179,7 @@ class Searches:
 
         def change(session: Session, row: SearchRow) -> None:
             if row.position >= len(events_of(session, row)):
-                raise ValueError("there is nothing to redo")
+                raise RefusedError("there is nothing to redo")
             row.position += 1
 
         return self._change(search, request, "redo", change)
@@ -200,7 +211,7 @@ class Searches:
             with self._database.reading() as session:
                 if not _is_known(session, row.id, key, digest):
                     raise
-        return self._state_at(row.id, 1)
+        return self._state_at(row.id, row.revision)
 
     def _change(
         self, search: str, request: schemas.Change, what: str, change: _Change
@@ -209,7 +220,7 @@ class Searches:
         digest = _digest(what, request)
         with self._database.writing() as session:
             row = search_of(session, search, change=True)
-            self.memory.served(row.collection).collection  # noqa: B018  (there must be pictures)
+            self.memory.require(row.collection)
             if not _is_known(session, search, request.key, digest):
                 if request.revision != row.revision:
                     raise ConflictError
@@ -227,10 +238,15 @@ class Searches:
             event, stands = opened.counted[-1], opened.live.insight is not None
             if opened.row.revision == revision and event.insight is None and stands:
                 values = state.progress[-1].model_dump(exclude={"round"})
-                with self._database.writing() as session:
-                    kept = session.get(EventRow, (search, event.number))
-                    if kept is not None and kept.created == event.created:
-                        kept.insight = values
+                try:
+                    with self._database.writing() as session:
+                        row = session.get(SearchRow, search, with_for_update=True)
+                        kept = session.get(EventRow, (search, event.number))
+                        if row is not None and row.revision == revision and kept is not None:
+                            kept.insight = values
+                except SQLAlchemyError:
+                    # The change itself is on disk, and that is what is acknowledged.
+                    _log.exception("where the search %s stands was not noted", search)
             return state
 
     def _state(self, opened: Opened) -> schemas.SearchState:
@@ -242,7 +258,7 @@ class Searches:
 def _check(settings: schemas.Settings) -> None:
     if settings.strategy not in strategies.names():
         known = ", ".join(strategies.names())
-        raise ValueError(f"strategy must be one of {known}, got {settings.strategy!r}")
+        raise RefusedError(f"strategy must be one of {known}, got {settings.strategy!r}")
 
 
 def _new_name(session: Session, collection: str) -> str:
@@ -259,5 +275,5 @@ def _is_known(session: Session, search: str, key: str, digest: str) -> bool:
     """Whether a change was made before; keys are for one change only."""
     known = session.get(RequestRow, (search, key))
     if known is not None and known.digest not in (None, digest):
-        raise ValueError(f"key {key} was used for another change")
+        raise RefusedError(f"key {key} was used for another change")
     return known is not None

@@ -7,10 +7,10 @@ import logging
 import re
 import secrets
 import socket
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,6 +23,9 @@ _BODY = 1 << 20
 """Bytes that a request may have, but for uploads, which count their own."""
 
 _log = logging.getLogger("ital.server")
+
+_STREAMED = ("/events", "/export")
+"""What would go on for long only to be thrown away."""
 
 _UPLOADS = re.compile(r"/api/v1/collections/[^/]+/uploads")
 
@@ -67,7 +70,7 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        if scope["method"] == "HEAD":
+        if scope["method"] == "HEAD" and not scope["path"].endswith(_STREAMED):
             # Whoever asks for the head is answered as if for all; the body is not sent.
             scope = {**scope, "method": "GET"}
         try:
@@ -98,7 +101,8 @@ class Guard:
             return None
         if "transfer-encoding" in headers:
             return _problem(411, "the length of the request is needed")
-        if int(headers.get("content-length", "0")) > _BODY:
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 18 or int(length) > _BODY:
             return _problem(413, f"a request may have {_BODY} bytes at the most")
         return None
 
@@ -130,11 +134,8 @@ class Guard:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and _same(bearer.strip(), token):
             return None
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(_cookie(scope))
-        except CookieError:
-            cookie = None
-        if cookie is not None and _same(cookie.value, token):
+        # Those of other servers on the machine come along, whatever they may look like.
+        if _same(cookie_parser(headers.get("cookie", "")).get(_cookie(scope), ""), token):
             return None
         return _problem(401, "a token is needed: use the link that was printed when ital started")
 

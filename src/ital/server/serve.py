@@ -48,22 +48,25 @@ def serve(
 
     ``ready`` is called with the address of the page, token and all, when the server listens.
     """
-    database = Database(settings.database or _default_database())
-    served = [Served(folder, to) for folder, to in folders]
-    server = Server(settings, served, database)
-    app = create_app(server)
-    if index:
-        for one in served:
-            one.start()
-    listener = _listen(settings)
+    with _listen(settings) as listener:
+        database = Database(settings.database or _default_database())
+        served = [Served(folder, to) for folder, to in folders]
+        server = Server(settings, served, database)
+        if index:
+            for one in served:
+                one.start()
+        _run(server, listener, ready)
+
+
+def _run(server: Server, listener: socket.socket, ready: Callable[[str], None]) -> None:
     config = uvicorn.Config(
-        app,
+        create_app(server),
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
     )
-    ready(_address(settings, listener.getsockname()[1]))
+    ready(_address(server.settings, listener.getsockname()[1]))
     _Uvicorn(config, server).run(sockets=[listener])
 
 

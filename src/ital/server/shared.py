@@ -22,6 +22,9 @@ class Server:
     def __init__(self, settings: ServerSettings, served: list[Served], database: Database) -> None:
         self.settings, self.database = settings, database
         self.served = {one.id: one for one in served}
+        if len(self.served) < len(served):
+            names = ", ".join(str(one.folder) for one in served)
+            raise ValueError(f"two of {names} hold the same collection: index one of them anew")
         self.searches = Searches(database, self.served, settings.memory_bytes)
         self.uploads = Uploads(database)
         self.stopping = asyncio.Event()
@@ -29,6 +32,8 @@ class Server:
     def close(self) -> None:
         for one in self.served.values():
             one.stop()
+        for one in self.served.values():
+            one.join()
         self.database.close()
 
 

@@ -11,6 +11,7 @@ from ital.collection import pictures
 from ital.collection.pictures import UnreadableError
 from ital.server.collections import Served
 from ital.server.database import Database, UploadRow, upload_of
+from ital.server.problems import RefusedError
 
 
 class Uploads:
@@ -22,6 +23,8 @@ class Uploads:
     def add(self, served: Served, content: bytes) -> str:
         """Describe a picture, so that searches can begin with it."""
         collection = served.collection
+        if not collection.can_embed:
+            raise RefusedError("the pictures of this collection were described elsewhere")
         if not content:
             raise UnreadableError("the upload is empty")
         with pictures.quietly():

@@ -718,7 +718,7 @@ export interface components {
         };
         /**
          * PicturePage
-         * @description A window on a collection, in the order of paths.
+         * @description A window on a collection, in the order of identifiers.
          */
         PicturePage: {
             /** Total */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections.abc import AsyncIterator
 
 from fastapi import APIRouter
@@ -19,13 +20,14 @@ router = APIRouter(prefix="/collections", tags=["collections"])
 
 
 def _info(served: Served) -> schemas.CollectionInfo:
+    current = served.current
     return schemas.CollectionInfo(
         id=served.id,
         name=served.name,
-        pictures=len(served),
-        version=served.version,
+        pictures=0 if current is None else len(current),
+        version=0 if current is None else zlib.crc32(repr(current.state).encode()),
         skipped=len(served.skipped),
-        can_embed=len(served) > 0 and served.collection.can_embed,
+        can_embed=current is not None and current.can_embed,
         indexing=schemas.Indexing(**vars(served.run)),
     )
 

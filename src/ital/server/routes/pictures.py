@@ -11,13 +11,14 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import FileResponse
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
+from starlette.requests import ClientDisconnect
 
-from ital.collection import pictures
+from ital.collection import Collection, pictures
 from ital.collection.pictures import UnreadableError
 from ital.collection.scan import inside
+from ital.collection.store import StoreError
 from ital.server import schemas
-from ital.server.collections import Served
 from ital.server.problems import UnknownError
 from ital.server.shared import MISSING, Limit, Offset, OneOf, PictureId, Shared, Text
 
@@ -51,9 +52,9 @@ router = APIRouter(prefix="/collections/{c}", tags=["pictures"])
 @router.get("/pictures", responses=MISSING)
 def picture_page(served: OneOf, offset: Offset = 0, limit: Limit = 200) -> schemas.PicturePage:
     """A window on a collection, in the order of identifiers."""
-    if not len(served):
+    collection = served.current
+    if collection is None:
         return schemas.PicturePage(total=0, offset=offset, pictures=[])
-    collection = served.collection
     names = collection.paths[offset : offset + limit]
     ids = collection.ids[offset : offset + limit].tolist()
     found = [schemas.Picture(id=one, name=name) for one, name in zip(ids, names, strict=True)]
@@ -67,8 +68,11 @@ def thumbnail(served: OneOf, picture: PictureId, request: Request) -> Response:
     if picture not in collection.pool:
         raise UnknownError(f"there is no picture {picture}")
     try:
-        content = collection.thumbnail(picture)
-    except (OSError, UnreadableError) as error:
+        content = collection.kept_thumbnail(picture)
+        if content is None:
+            _path(collection, picture)
+            content = collection.thumbnail(picture)
+    except (OSError, StoreError, UnreadableError) as error:
         raise _unreadable(picture) from error
     return _image(content, request)
 
@@ -80,23 +84,17 @@ def thumbnail(served: OneOf, picture: PictureId, request: Request) -> Response:
 )
 def view(served: OneOf, picture: PictureId, request: Request) -> Response:
     """A picture as browsers can show it: the file itself, or a JPEG made of it."""
-    path = _path(served, picture)
+    path = _path(served.collection, picture)
     try:
-        with Image.open(path, formats=pictures.FORMATS) as image:
-            kind = image.format or ""
-        if kind in _SHOWN_BY_BROWSERS:
-            # What the file is called does not matter: it is what it was seen to be.
-            media, headers = Image.MIME[kind], {"Cache-Control": _CACHE}
-            file = FileResponse(path, media_type=media, headers=headers, stat_result=path.stat())
-            return _unless_known(file, request)
-        with _converting, path.open("rb") as stream:
-            content = _jpeg(pictures.decode(stream, _VIEW).image)
-    except (
-        OSError,
-        UnidentifiedImageError,
-        Image.DecompressionBombError,
-        UnreadableError,
-    ) as error:
+        with path.open("rb") as stream:
+            kind = pictures.kind(stream)
+            if kind in _SHOWN_BY_BROWSERS:
+                # What the file is called does not matter: it is what it was seen to be.
+                headers = {"Cache-Control": _CACHE}
+                return _unless_known(_file(path, Image.MIME[kind], headers=headers), request)
+            with _converting:
+                content = _jpeg(pictures.decode(stream, _VIEW).image)
+    except (OSError, UnreadableError) as error:
         raise _unreadable(picture) from error
     return _image(content, request)
 
@@ -104,8 +102,11 @@ def view(served: OneOf, picture: PictureId, request: Request) -> Response:
 @router.get("/pictures/{picture}/original", responses=_FILE, response_class=FileResponse)
 def original(served: OneOf, picture: PictureId) -> FileResponse:
     """The file itself, to keep."""
-    path = _path(served, picture)
-    return FileResponse(path, media_type="application/octet-stream", filename=path.name)
+    path = _path(served.collection, picture)
+    try:
+        return _file(path, "application/octet-stream", filename=path.name)
+    except OSError as error:
+        raise _unreadable(picture) from error
 
 
 @router.post(
@@ -125,12 +126,15 @@ async def upload(served: OneOf, server: Shared, request: Request) -> schemas.Upl
     """Describe a picture from outside, which is the body of the request."""
     most = server.settings.upload_bytes
     content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > most:
-            # What else is to come is not read.
-            detail = f"a picture may have {most} bytes at the most"
-            raise HTTPException(413, detail, headers={"Connection": "close"})
+    try:
+        async for piece in request.stream():
+            content += piece
+            if len(content) > most:
+                # What else is to come is not read.
+                detail = f"a picture may have {most} bytes at the most"
+                raise HTTPException(413, detail, headers={"Connection": "close"})
+    except ClientDisconnect as error:
+        raise HTTPException(400, "the upload was broken off") from error
     name = await asyncio.to_thread(server.uploads.add, served, bytes(content))
     return schemas.Upload(id=name)
 
@@ -141,14 +145,17 @@ def upload_thumbnail(served: OneOf, upload: Text, server: Shared, request: Reque
     return _image(server.uploads.thumbnail(served, upload), request)
 
 
-def _path(served: Served, picture: int) -> Path:
-    collection = served.collection
+def _path(collection: Collection, picture: int) -> Path:
     if picture not in collection.pool:
         raise UnknownError(f"there is no picture {picture}")
     try:
         return inside(collection.root, collection.path(picture))
     except OSError as error:
         raise UnknownError(f"the file of picture {picture} has gone") from error
+
+
+def _file(path: Path, kind: str, **more: Any) -> FileResponse:
+    return FileResponse(path, media_type=kind, stat_result=path.stat(), **more)
 
 
 def _unreadable(picture: int) -> UnknownError:

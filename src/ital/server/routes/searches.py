@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Response
 from ital import strategies
 from ital.collection.export import found
 from ital.server import exports, schemas, views
+from ital.server.problems import RefusedError
 from ital.server.shared import CONFLICT, MISSING, Limit, Offset, PictureId, Shared, Text
 
 router = APIRouter(tags=["searches"])
@@ -129,6 +130,6 @@ def export(
     with server.searches.memory.open(s) as opened:
         live = opened.live
         if not live.search.model.labels:
-            raise ValueError("the pictures that this search began with have gone")
+            raise RefusedError("the pictures that this search began with have gone")
         listed = found(live.collection, live.search, top, threshold)
     return exports.download(format, listed, live.collection.root, f"ital-{s}")
