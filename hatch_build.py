@@ -24,6 +24,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PACKAGE = "openmoji@17.0.0"
 SHA256 = "55ee7d13485dec86e9f38c1f3a645a13382d33ff97c0cd845ee824b0aef45e68"
 SIDE = 256
+PICTURES = "OpenMoji"
+"""The folder of the pictures, by the name of which people see them."""
 
 
 class Hook(BuildHookInterface[Any]):
@@ -34,7 +36,8 @@ class Hook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         del version, build_data
         folder = Path(self.root) / "src" / "ital" / "collection" / "openmoji"
-        if not folder.exists():
+        if not (folder / PICTURES).exists():
+            shutil.rmtree(folder, ignore_errors=True)  # that of an older version
             self.app.display_info(f"Drawing the sample of pictures ({PACKAGE})")
             make(folder)
         web = Path(self.root) / "web"
@@ -140,6 +143,6 @@ def draw(emoji: dict[str, Any], source: Path, target: Path) -> None:
 
     svg = source / "color" / "svg" / f"{emoji['hexcode']}.svg"
     png = resvg_py.svg_to_bytes(svg_path=str(svg), width=SIDE, height=SIDE, background="white")
-    path = target / "pictures" / place(emoji)
+    path = target / PICTURES / place(emoji)
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.open(io.BytesIO(bytes(png))).convert("RGB").save(path, lossless=True)

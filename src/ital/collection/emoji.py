@@ -59,4 +59,4 @@ def sample() -> Sample:
         place: Truth(about["name"], about["group"], about["subgroup"], tuple(about["tags"]))
         for place, about in json.loads(path.read_text(encoding="utf-8")).items()
     }
-    return Sample(_FOLDER / "pictures", truth)
+    return Sample(_FOLDER / "OpenMoji", truth)
