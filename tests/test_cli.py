@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import matplotlib.image
 import numpy as np
 import pytest
@@ -274,3 +276,28 @@ class TestServe:
             assert result.exit_code == 2
             assert problem in result.output
             assert "Traceback" not in result.output
+
+    @pytest.mark.parametrize(
+        ("options", "terminal", "display", "opened"),
+        [
+            ([], True, ":0", True),
+            ([], True, "", False),
+            ([], False, ":0", False),
+            (["--browser"], False, "", True),
+            (["--no-browser"], True, ":0", False),
+        ],
+    )
+    def test_the_page_is_opened_where_there_is_a_screen(
+        self, tmp_path, monkeypatch, options, terminal, display, opened
+    ):
+        shown = []
+        monkeypatch.setattr("webbrowser.open", shown.append)
+        monkeypatch.setattr("ital.server.serve", lambda *given: given[3]("http://here/"))
+        monkeypatch.setattr(
+            "ital.cli.serve.sys",
+            SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: terminal), platform="linux"),
+        )
+        monkeypatch.setenv("DISPLAY", display)
+        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+        assert invoke("serve", tmp_path, *options).exit_code == 0
+        assert shown == (["http://here/"] if opened else [])

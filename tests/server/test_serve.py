@@ -93,9 +93,11 @@ def test_it_says_where_it_is_and_ends_cleanly(indexed, tmp_path):
     assert f"The page is at {process.url}/ (Ctrl-C stops it)" in output
     assert "Traceback" not in output
     logged = [line for line in output.splitlines() if not line.startswith("The page is at")]
-    for line in logged:
-        assert {"time", "level", "message"} <= json.loads(line).keys()
-    assert logged
+    lines = [json.loads(line) for line in logged]
+    assert all({"time", "level", "logger", "message"} <= line.keys() for line in lines)
+    (listed,) = [line for line in lines if line.get("path") == f"{API}/collections"]
+    assert (listed["method"], listed["status"]) == ("GET", 200)
+    assert listed["seconds"] >= 0
 
 
 def test_strangers_get_a_link_with_a_token(indexed, tmp_path):

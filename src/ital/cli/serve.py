@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -51,14 +53,17 @@ def serve(
     ] = None,
     index: Annotated[bool, typer.Option(help="Bring collections up to date first.")] = True,
     json_log: Annotated[bool, typer.Option("--json-log", help="Log as JSON lines.")] = False,
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = False,
+    browser: Annotated[
+        bool | None,
+        typer.Option(help="Open the page in a browser; if there is a screen, if not given."),
+    ] = None,
 ) -> None:
     """Search pictures in the browser.
 
     Indexes what is new in the background. Searches save themselves. Ctrl-C stops it.
     """
     if json_log:
-        from ital.server.serve import log_as_json
+        from ital.server.logs import log_as_json
 
         log_as_json()
     with errors_as_messages():
@@ -136,7 +141,7 @@ def _serve(
     folders: list[tuple[Path, Path | None]],
     given: dict[str, Any],
     index: bool = True,
-    browser: bool = False,
+    browser: bool | None = None,
 ) -> None:
     """Serve folders until someone stops it, and say where."""
     from pydantic import ValidationError
@@ -146,7 +151,7 @@ def _serve(
     def ready(address: str) -> None:
         line = f"The page is at {address} (Ctrl-C stops it)"
         Console().print(line, soft_wrap=True, highlight=False, markup=False)
-        if browser:
+        if browser if browser is not None else _has_screen():
             webbrowser.open(address)
 
     try:
@@ -157,3 +162,11 @@ def _serve(
         raise ValueError(f"{problem['loc'][0]}: {problem['msg']}") from error
     with suppress(KeyboardInterrupt):  # it is how people stop it
         serve(folders, settings, index, ready)
+
+
+def _has_screen() -> bool:
+    """Whether someone started it by hand, where a browser could show itself."""
+    if not sys.stdout.isatty():
+        return False
+    graphical = ("DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform != "linux" or any(os.environ.get(name) for name in graphical)

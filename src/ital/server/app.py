@@ -13,6 +13,7 @@ from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from ital.server.logs import RequestLog
 from ital.server.metrics import PICTURES, REGISTRY
 from ital.server.problems import add_problems
 from ital.server.routes import api
@@ -67,4 +68,5 @@ def create_app(server: Server) -> FastAPI:
     if PAGE.is_dir():
         app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
     app.add_middleware(Guard, settings=server.settings)
+    app.add_middleware(RequestLog)
     return app

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -39,28 +40,19 @@ class Live:
     change: float | None = None
     """Which part of the matches the last round changed, if there were any before."""
     batch: IntArray | None = None
-    _order: IntArray | None = None
-    _insight: tuple[Insight | None] | None = None
-    _thresholds: list[Threshold] | None = None
 
-    @property
+    @functools.cached_property
     def order(self) -> IntArray:
         """All rows, the best first."""
-        if self._order is None:
-            self._order = ranking.largest(self.search.model.mean, None)
-        return self._order
+        return ranking.largest(self.search.model.mean, None)
 
-    @property
+    @functools.cached_property
     def insight(self) -> Insight | None:
-        if self._insight is None:
-            self._insight = (insight.insight(self.search),)
-        return self._insight[0]
+        return insight.insight(self.search)
 
-    @property
+    @functools.cached_property
     def thresholds(self) -> list[Threshold]:
-        if self._thresholds is None:
-            self._thresholds = insight.thresholds(self.search)
-        return self._thresholds
+        return insight.thresholds(self.search)
 
     def bytes(self) -> int:
         """What it holds beyond the features, about: rows of eight bytes for each label."""

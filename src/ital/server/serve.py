@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import errno
-import json
-import logging
 import socket
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import platformdirs
@@ -21,21 +18,6 @@ from ital.server.shared import Server
 
 _GRACE = 5
 """Seconds for requests under way when the server ends."""
-
-
-class _JSONLines(logging.Formatter):
-    """A log for programs: an object on each line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        content = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            content["exception"] = self.formatException(record.exc_info)
-        return json.dumps(content)
 
 
 def serve(
@@ -94,13 +76,6 @@ class _Uvicorn(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._ital.stopping.set()
         await super().shutdown(sockets)
-
-
-def log_as_json() -> None:
-    """Write the log as JSON lines, to the standard error."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(_JSONLines())
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
 
 
 def _default_database() -> str:
