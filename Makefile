@@ -39,9 +39,10 @@ lint: .venv/ready ## style, types and the rooms of the code
 	$(BIN)/lint-imports
 	$(NPM) run --silent check
 
+# A worker for each core: threads of BLAS beside them would only be in the way.
 test: lint .venv/system ## every check: lint, then all tests with coverage
 	$(NPM) test --silent
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --cov --cov-report=term
 
 format: .venv/ready ## put the code into shape
 	$(BIN)/ruff check --fix .
