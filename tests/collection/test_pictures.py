@@ -40,7 +40,7 @@ def corners(image: Image.Image) -> list[tuple]:
     return [image.getpixel((x, y)) for y in (h // 4, 3 * h // 4) for x in (w // 4, 3 * w // 4)]
 
 
-def near(image: Image.Image, wanted=(RED, GREEN, BLUE, WHITE), tolerance=12) -> None:
+def assert_quarters(image: Image.Image, wanted=(RED, GREEN, BLUE, WHITE), tolerance=12) -> None:
     assert image.mode == "RGB"
     np.testing.assert_allclose(corners(image), wanted, atol=tolerance)
 
@@ -61,21 +61,21 @@ def near(image: Image.Image, wanted=(RED, GREEN, BLUE, WHITE), tolerance=12) -> 
 )
 def test_formats(kind, options):
     picture = decode(saved(quarters(), kind, **options))
-    near(picture.image)
+    assert_quarters(picture.image)
     assert (picture.width, picture.height) == (64, 64)
 
 
 def test_heic():
     stream = io.BytesIO()
     pillow_heif.from_pillow(quarters()).save(stream, quality=95)
-    near(decode(io.BytesIO(stream.getvalue())).image)
+    assert_quarters(decode(io.BytesIO(stream.getvalue())).image)
 
 
 @pytest.mark.parametrize("kind", ["GIF", "TIFF", "WEBP"])
 def test_the_first_frame_counts(kind):
     others = [Image.new("RGB", (64, 64), colour) for colour in ("red", "blue")]
     stream = saved(quarters(), kind, save_all=True, append_images=others)
-    near(decode(stream).image, tolerance=16)
+    assert_quarters(decode(stream).image, tolerance=16)
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -92,7 +92,7 @@ def test_pictures_stand_upright(orientation):
     exif = Image.Exif()
     exif[0x0112] = orientation
     picture = decode(saved(stored, "JPEG", quality=95, exif=exif))
-    near(picture.image)
+    assert_quarters(picture.image)
     assert (picture.width, picture.height) == picture.image.size == (96, 64)
 
 
@@ -105,7 +105,7 @@ def test_other_formats_are_turned_once(kind, orientation):
     exif[0x0112] = orientation
     lying = image.rotate({3: 180, 6: 90}[orientation], expand=True)
     picture = decode(saved(lying, kind, exif=exif))
-    near(picture.image, tolerance=30)
+    assert_quarters(picture.image, tolerance=30)
     assert (picture.width, picture.height) == picture.image.size == (96, 64)
 
 
@@ -125,31 +125,37 @@ def test_a_disk_that_fails_is_not_a_picture_that_is_broken():
 @pytest.mark.parametrize("exif", [b"Exif\x00\x00nonsense", b"Exif\x00\x00II*\x00\xff\xff\xff\xff"])
 def test_broken_exif_does_no_harm(exif):
     with pictures.quietly():
-        near(decode(saved(quarters(), "JPEG", quality=95, exif=exif)).image)
+        assert_quarters(decode(saved(quarters(), "JPEG", quality=95, exif=exif)).image)
 
 
 def test_transparency_is_white():
     image = quarters().convert("RGBA")
     image.putalpha(Image.new("L", image.size, 0))
-    near(decode(saved(image, "PNG")).image, [WHITE] * 4)
+    assert_quarters(decode(saved(image, "PNG")).image, [WHITE] * 4)
     image.putalpha(128)
     mixed = [(255, 127, 127), (127, 255, 127), (127, 127, 255), WHITE]
-    near(decode(saved(image, "PNG")).image, mixed, tolerance=2)
+    assert_quarters(decode(saved(image, "PNG")).image, mixed, tolerance=2)
     palette = quarters().quantize(8)
     red = palette.getpixel((0, 0))
-    near(decode(saved(palette, "PNG", transparency=red)).image, [WHITE, GREEN, BLUE, WHITE])
-    near(decode(saved(palette, "GIF", transparency=red)).image, [WHITE, GREEN, BLUE, WHITE])
-    near(decode(saved(quarters(), "PNG", transparency=RED)).image, [WHITE, GREEN, BLUE, WHITE])
+    assert_quarters(
+        decode(saved(palette, "PNG", transparency=red)).image, [WHITE, GREEN, BLUE, WHITE]
+    )
+    assert_quarters(
+        decode(saved(palette, "GIF", transparency=red)).image, [WHITE, GREEN, BLUE, WHITE]
+    )
+    assert_quarters(
+        decode(saved(quarters(), "PNG", transparency=RED)).image, [WHITE, GREEN, BLUE, WHITE]
+    )
     grey = Image.merge("LA", [Image.new("L", (8, 8), 0), Image.new("L", (8, 8), 51)])
-    near(decode(saved(grey, "PNG")).image, [(204,) * 3] * 4, tolerance=1)
+    assert_quarters(decode(saved(grey, "PNG")).image, [(204,) * 3] * 4, tolerance=1)
 
 
 def test_grey_palette_and_two_colours():
     grey = quarters().convert("L")
     values = [(76,) * 3, (150,) * 3, (29,) * 3, WHITE]
-    near(decode(saved(grey, "PNG")).image, values, tolerance=1)
-    near(decode(saved(quarters().quantize(4), "PNG")).image)
-    near(
+    assert_quarters(decode(saved(grey, "PNG")).image, values, tolerance=1)
+    assert_quarters(decode(saved(quarters().quantize(4), "PNG")).image)
+    assert_quarters(
         decode(saved(grey.point(lambda v: 255 * (v > 100), "1"), "PNG")).image,
         [(0,) * 3, WHITE, (0,) * 3, WHITE],
     )
@@ -169,21 +175,25 @@ def test_numbers_of_32_bits():
     ramp[0, 0] = np.nan
     assert decode(saved(Image.fromarray(ramp), "TIFF")).image.getpixel((0, 0)) == (0, 0, 0)
     wide = np.full((8, 8), 257 * 100, dtype=np.int32)
-    near(decode(saved(Image.fromarray(wide), "TIFF")).image, [(100,) * 3] * 4, tolerance=0)
+    assert_quarters(
+        decode(saved(Image.fromarray(wide), "TIFF")).image, [(100,) * 3] * 4, tolerance=0
+    )
 
 
 def test_printing_inks():
     inks = quarters().convert("CMYK")
-    near(decode(saved(inks, "JPEG", quality=100)).image, tolerance=20)
-    near(decode(saved(inks, "TIFF")).image, tolerance=5)
+    assert_quarters(decode(saved(inks, "JPEG", quality=100)).image, tolerance=20)
+    assert_quarters(decode(saved(inks, "TIFF")).image, tolerance=5)
     broken = saved(inks, "TIFF", icc_profile=b"nonsense")
-    near(decode(broken).image, tolerance=5)
+    assert_quarters(decode(broken).image, tolerance=5)
 
 
 def test_a_profile_that_is_not_of_inks_is_left_aside():
     """A profile for RGB is none for inks: it must be left aside, not believed."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    near(decode(saved(quarters().convert("CMYK"), "TIFF", icc_profile=profile)).image, tolerance=5)
+    assert_quarters(
+        decode(saved(quarters().convert("CMYK"), "TIFF", icc_profile=profile)).image, tolerance=5
+    )
 
 
 def test_jpegs_are_scaled_while_they_are_decoded():
@@ -191,7 +201,7 @@ def test_jpegs_are_scaled_while_they_are_decoded():
     picture = decode(saved(large, "JPEG", quality=95), least=256)
     assert picture.image.size == (256, 256)
     assert (picture.width, picture.height) == (1024, 1024)
-    near(picture.image)
+    assert_quarters(picture.image)
     assert decode(saved(large, "JPEG"), least=300).image.size == (512, 512)
 
 
@@ -242,7 +252,7 @@ def test_thumbnails(tmp_path):
 
 def test_images_of_others_are_left_alone():
     image = quarters().convert("RGBA")
-    near(from_image(image).image)
+    assert_quarters(from_image(image).image)
     assert image.mode == "RGBA"
 
 

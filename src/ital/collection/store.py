@@ -332,7 +332,7 @@ class Table:
                 ids, rows = found["id"].to_numpy(), found["_rowid"].to_numpy()
                 order = np.argsort(ids)
                 self._addresses = ids[order], rows[order]
-        ids, rows = self._addresses
+            ids, rows = self._addresses  # another thread may find that they are no longer good
         place = np.searchsorted(ids, identifier)
         return [int(row) for row in rows[place : place + 1]]
 
