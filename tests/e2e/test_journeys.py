@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import time
 
 import httpx
 import numpy as np
@@ -48,7 +49,15 @@ def test_from_a_picture_to_an_export(open_page, server):
 
 
 def test_a_picture_from_outside(open_page, pictures):
-    page = open_page()
+    """Even if it is brought before the page knows of any collection."""
+    page = open_page("/healthz")
+
+    def late(route):
+        time.sleep(1)
+        route.continue_()
+
+    page.route("**/api/v1/collections", late)
+    page.goto(page.url.replace("/healthz", "/"), wait_until="commit")
     page.get_by_test_id("upload").set_input_files(pictures / "green-05.jpg")
     expect(cards(page)).to_have_count(4)
     first = page.get_by_test_id("results").get_by_test_id("cell").first

@@ -21,6 +21,8 @@ class Start {
   }
 
   async files(files: readonly File[]): Promise<void> {
+    // Whoever is quick brings a picture before the page knows where to look for others like it.
+    if (!collections.current) await collections.refresh();
     const collection = collections.current;
     const chosen = files.filter((file) => file.type.startsWith("image/") || file.type === "").slice(0, 20);
     if (!collection || this.busy || files.length === 0) return;
