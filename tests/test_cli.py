@@ -51,6 +51,7 @@ class TestCollections:
         result = invoke("index", folder)
         assert result.exit_code == 0, result.output
         assert "6 pictures: 6 new or changed" in result.output
+        assert invoke("index", folder, "--report").output == "Nothing was skipped.\n"
         (folder / "bad\x1b[31m.jpg").write_bytes(b"no picture")
         result = invoke("index", folder)
         assert result.exit_code == 0
@@ -174,6 +175,7 @@ class TestBench:
         assert settings.strategies == labels
         assert (settings.length_scale, settings.noise, settings.pca) == (2.5, 0.01, 8)
         assert settings.paper_queries
+        assert "The paper has no queries for digits" in result.output
         assert settings.seed == 3
 
     @pytest.mark.parametrize(
@@ -194,6 +196,7 @@ class TestBench:
         assert result.exit_code == 2
         assert message in result.output
         assert "Traceback" not in result.output
+        assert result.stdout == "", "there are bars above the error"
         assert not (tmp_path / "runs").exists()
 
     def test_a_report_of_nothing(self, tmp_path):
@@ -239,6 +242,12 @@ class TestTune:
         result = invoke("tune", "--data", "birds", "--out", tmp_path / "kernel.json")
         assert result.exit_code == 2
         assert "data must be one of digits" in result.output
+
+
+def test_the_version():
+    result = invoke("--version")
+    assert result.exit_code == 0
+    assert result.output == f"ital {ital.__version__}\n"
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,35 @@ def test_a_memory_map_is_not_read_into_memory(tmp_path):
     assert pool.fingerprint == Pool(features).fingerprint
 
 
+@pytest.mark.parametrize("scale", [1e-139, 1.0, 1e150])
+def test_features_of_any_scale_whose_squares_are_numbers(scale):
+    features = np.random.default_rng(0).random((15, 3))  # pairs have one in the middle
+    pool = Pool(scale * features)
+    np.testing.assert_allclose(pool.median_distance() / scale, np.median(pdist(features)))
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e-300])
+def test_images_that_are_all_the_same_have_no_scale(value):
+    assert Pool(np.full((5, 2), value)).median_distance() == 1
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e-300, 1e-150])
+def test_features_that_differ_by_less_than_squares_can_tell(offset):
+    features = np.full((3, 2), offset)
+    features[2, 1] += 1e-160 + offset * 1e-12
+    with pytest.raises(ValueError, match="features must differ by 1e-140 or more"):
+        Pool(features)
+
+
+def test_masked_values_are_refused_and_masks_of_nothing_are_not():
+    features = np.arange(6.0).reshape(3, 2)
+    with pytest.raises(ValueError, match="features must have no masked values, got 1"):
+        Pool(np.ma.masked_equal(features, 3.0))
+    with pytest.raises(ValueError, match="ids must have no masked values, got 1"):
+        Pool(features, np.ma.masked_equal([1, 2, 3], 2))
+    assert len(Pool(np.ma.masked_equal(features, 9.0))) == 3
+
+
 def test_lists_are_features_too():
     assert Pool([[0, 1], [2, 3], [4, 5]]).dimension == 2
 
@@ -120,14 +149,14 @@ class TestCosines:
         seeds,
         st.integers(1, 12),
         st.integers(1, 5),
-        st.sampled_from([1e-200, 1e-3, 1.0, 1e120]),
+        st.sampled_from([1e-130, 1e-3, 1.0, 1e120]),
         st.sampled_from([np.float64, np.float32]),
     )
     def test_literal(self, seed, n, d, scale, dtype):
         features = np.random.default_rng(seed).standard_normal((n, d)) * scale
         features = np.clip(features, -1e15, 1e15).astype(dtype) if scale > 1 else features
         features[0] = 0.0
-        others = np.random.default_rng(seed + 1).standard_normal((3, d)) * scale
+        others = np.random.default_rng(seed + 1).standard_normal((3, d)) * min(scale, scale**1.5)
         rows = np.arange(0, n, 2)
         pool = Pool(features)
         expected = np.array([[cosine(a, b) for b in features.astype(float)] for a in others])

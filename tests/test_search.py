@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import copy
+import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -128,9 +130,20 @@ class TestTheLoop:
     def test_an_unnameable_query_does_not_end_the_search(self):
         search = Search(FEATURES)
         search.query(relevant=[0])
-        search.answer({0: None})
-        search.answer({4: True})
+        search.answer({0: None, 4: True})
         assert search.labels == {0: None, 4: True}
+        assert len(search.suggest(2)) == 2
+
+    def test_the_only_query_cannot_become_unnameable(self):
+        search = Search(FEATURES)
+        search.query(relevant=[0])
+        before = state(search)
+        with pytest.raises(ValueError, match=r"answers must leave one image .* got {0: None}"):
+            search.answer({0: None})
+        assert_unchanged(search, before)
+        search.query(irrelevant=[FEATURES[3]])
+        search.answer({0: None})
+        assert search.model.labels == {-1: -1.0}
 
     def test_parameters_may_be_of_any_number_type(self, tmp_path):
         user = UserModel(np.float32(0.5), 0)
@@ -452,6 +465,16 @@ BAD_CALLS = {
     ),
     "k of 0": (lambda s: s.suggest(0), ValueError, "k must be .* at least 1, got 0"),
     "k below 0": (lambda s: s.suggest(-4), ValueError, "k must be .* at least 1, got -4"),
+    "masked vector": (
+        lambda s: s.query(relevant=[np.ma.masked_array(np.ones(4), [0, 1, 0, 0])]),
+        ValueError,
+        "relevant must have no masked values, got 1",
+    ),
+    "masked prediction": (
+        lambda s: s.predict(np.ma.masked_less(np.arange(8.0).reshape(2, 4), 2)),
+        ValueError,
+        "vectors must have no masked values, got 2",
+    ),
     "half a k": (lambda s: s.suggest(1.5), TypeError, "k must be .* at least 1, got 1.5"),
     "count of 0": (lambda s: s.results(0), ValueError, "count must be .* at least 1, got 0"),
     "prediction of the wrong length": (
@@ -543,6 +566,13 @@ class TestBadInput:
         [
             ({"features": [[np.nan]]}, ValueError, "features must be finite"),
             ({"features": [[1.0], [1.0, 2.0]]}, ValueError, "features must be vectors of equal"),
+            ({"features": 1e-300 * FEATURES}, ValueError, "features must differ by 1e-140 or more"),
+            ({"features": 1e-160 * FEATURES}, ValueError, "features must differ by 1e-140 or more"),
+            (
+                {"features": np.ma.masked_greater(FEATURES, 2.0)},
+                ValueError,
+                "features must have no masked values, got [0-9]+: fill or drop them",
+            ),
             ({"strategy": "best"}, ValueError, "strategy must be one of adaptal, .*, got 'best'"),
             ({"strategy": ("ital", None)}, TypeError, "strategy must be a name, a name with"),
             ({"strategy": ([], {})}, TypeError, "strategy must be a name, a name with"),
@@ -572,6 +602,60 @@ class TestBadInput:
     def test_random_batches_have_no_value(self):
         with pytest.raises(ValueError, match="strategy 'random' gives batches no value"):
             started(strategy="random").score([7])
+
+
+@pytest.mark.parametrize(("strategy", "most"), [("ital", 32), ("entropy", 32), ("tcal", 100)])
+def test_batches_that_would_take_minutes_are_refused(strategy, most):
+    search = Search(np.random.default_rng(0).standard_normal((most + 4, 3)), strategy, seed=0)
+    search.query(relevant=[0])
+    before = state(search)
+    message = f"k must be at most {most} images for strategy '{strategy}', got {most + 3}"
+    with pytest.raises(ValueError, match=message):
+        search.suggest(10**9)
+    if strategy != "tcal":
+        with pytest.raises(ValueError, match=f"batch must be at most {most} images"):
+            search.score(range(1, most + 2))
+    assert_unchanged(search, before)
+    search.answer({1: False, 2: True, 3: True})  # as many are left as may be asked about
+    assert len(search.suggest(10**9)) == most
+
+
+class TestThreads:
+    def test_they_wait_for_each_other(self):
+        """As if the calls had come one after the other, in some order."""
+        search = Search(np.random.default_rng(0).standard_normal((300, 4)), "entropy", seed=0)
+        search.query(relevant=[0])
+        failures: list[Exception] = []
+
+        def use() -> None:
+            for number in range(20):
+                try:
+                    batch = search.suggest(2).tolist()
+                    search.answer(dict.fromkeys(batch, bool(number % 2)))
+                    assert len(search.results(5)) == 5
+                    search.predict(np.zeros((2, 4)))
+                    if number % 5 == 0:
+                        search.undo()
+                except Exception as error:
+                    failures.append(error)
+
+        threads = [threading.Thread(target=use) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        again = Search(search.model.pool, "entropy", seed=0)
+        again.replay(search.events)
+        assert again.labels == search.labels
+        np.testing.assert_allclose(again.model.mean, search.model.mean, atol=1e-9)
+
+    def test_copies_have_turns_of_their_own(self):
+        search = started()
+        for one in (copy.deepcopy(search), pickle.loads(pickle.dumps(search))):
+            one.answer({7: True})
+            assert 7 not in search.labels
+            np.testing.assert_array_equal(one.suggest(2), one.suggest(2))
 
 
 @pytest.mark.parametrize("k", [1, 24, 25, 26, 1000])

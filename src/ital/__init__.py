@@ -1,14 +1,16 @@
 """Find all the images that you mean, from one example and a few answers."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ital import strategies
-from ital.search import Results, Search
-from ital.user import USERS, SimulatedUser, UserModel
+from ital.extras import needed_for
 
 if TYPE_CHECKING:
+    from ital import strategies
     from ital.classifier import RelevanceClassifier
     from ital.collection import Collection
+    from ital.search import Results, Search
+    from ital.user import USERS, SimulatedUser, UserModel
 
 __all__ = [
     "USERS",
@@ -22,16 +24,27 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
+_HOMES = {
+    "USERS": "ital.user",
+    "Collection": "ital.collection",
+    "RelevanceClassifier": "ital.classifier",
+    "Results": "ital.search",
+    "Search": "ital.search",
+    "SimulatedUser": "ital.user",
+    "UserModel": "ital.user",
+}
+
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes as long to import as all the rest: only those wait who use it.
-    if name == "RelevanceClassifier":
-        from ital.classifier import RelevanceClassifier
+    # Libraries take up to seconds to import: only those wait who use what needs them.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        return import_module(f"ital.{name}")
+    with needed_for(f"ital.{name}"):
+        globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return globals()[name]
 
-        return RelevanceClassifier
-    # And what collections need is installed by ital[app] alone.
-    if name == "Collection":
-        from ital.collection import Collection
 
-        return Collection
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

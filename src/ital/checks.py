@@ -52,6 +52,7 @@ def index(value: Any, name: str, size: int) -> int:
 
 def identifiers(values: Any, name: str, count: int) -> IntArray:
     """``values`` as ``count`` ascending whole numbers."""
+    _nothing_masked(values, name)
     array = np.asarray(values)
     if array.dtype.kind not in "iu" or array.shape != (count,):
         raise ValueError(
@@ -72,6 +73,7 @@ def matrix(
     With ``single``, one vector is an array of one row.
     """
     wanted = "vectors of equal length: a real two-dimensional array"
+    _nothing_masked(values, name)
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
@@ -89,6 +91,7 @@ def matrix(
 
 def vector(values: Any, name: str, length: int) -> npt.NDArray[np.float64]:
     """``values`` as one finite vector of ``length`` numbers."""
+    _nothing_masked(values, name)
     array = np.asarray(values)
     if array.dtype.kind not in "fiu" or array.shape != (length,):
         raise ValueError(
@@ -98,6 +101,13 @@ def vector(values: Any, name: str, length: int) -> npt.NDArray[np.float64]:
     result = array.astype(float)
     finite_rows(squares_are_finite(result[None]), name)
     return result
+
+
+def _nothing_masked(values: Any, name: str) -> None:
+    """Refuse what is masked: arrays forget their masks, and the values behind them would count."""
+    if np.ma.is_masked(values):
+        masked = int(np.ma.getmaskarray(values).sum())
+        raise ValueError(f"{name} must have no masked values, got {masked}: fill or drop them")
 
 
 def squares_are_finite(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

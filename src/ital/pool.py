@@ -21,6 +21,9 @@ Rows = npt.NDArray[np.integer[Any]]
 _BLOCK_ELEMENTS = 1 << 18
 """Features converted at a time: 2 MB in double precision, about a core's second-level cache."""
 
+_LEAST_SPREAD = 1e-140
+"""The least distance from the centre, in one image at least, whose square keeps all its digits."""
+
 _SAMPLE = 1000
 """Images, evenly spaced, that stand for all in the centre and in the median heuristic."""
 
@@ -60,6 +63,7 @@ class Pool:
             self._centre = np.median(np.where(np.isfinite(sample), sample, 0.0), axis=0)
             self._for_converted(self._fill_norms)
         checks.finite_rows(np.isfinite(self._squared_norms), "features")
+        self._check_spread()
 
     def __len__(self) -> int:
         return len(self.features)
@@ -195,6 +199,23 @@ class Pool:
         if neighbours:
             for_blocks(fill, len(self), max(1, 8 * _BLOCK_ELEMENTS // len(self)))
         return density
+
+    def _check_spread(self) -> None:
+        """Refuse images that differ by so little that the squares of all distances vanish."""
+        if self._squared_norms.max() >= _LEAST_SPREAD**2:
+            return
+        first = self.vectors(np.array([0]))
+        differ = np.zeros(len(self), dtype=bool)
+
+        def compare(lo: int, hi: int, block: FloatArray) -> None:
+            differ[lo:hi] = (block != first).any(axis=1)
+
+        self._for_converted(compare)
+        if differ.any():
+            raise ValueError(
+                f"features must differ by {_LEAST_SPREAD} or more, but are all closer to each "
+                "other than that: multiply them by a constant"
+            )
 
     def _sample(self) -> Rows:
         return np.arange(0, len(self), -(-len(self) // _SAMPLE))

@@ -18,6 +18,7 @@ from ital.history import Event, History
 from ital.model import Kernel, RelevanceModel
 from ital.pool import Pool
 from ital.strategies import Strategy
+from ital.turns import Turns, in_turn
 from ital.user import UserModel
 
 _NO_QUERY = "{} needs a query first: call query(relevant=[...])"
@@ -39,6 +40,9 @@ class Results:
 
 class Search:
     """A search for all images that a person means.
+
+    Threads may share it: while one is in a method, the others wait for their turn. Only ``model``
+    is for one thread at a time.
 
     Args:
         features: n vectors of length d, any real type, an array or a memory map, not copied; or
@@ -75,6 +79,7 @@ class Search:
         self.model = RelevanceModel(pool, Kernel(scale, variance, noise))
         self._seed = secrets.randbits(64) if seed is None else int(seed)
         self._history = History()
+        self._turns = Turns()
 
     def __len__(self) -> int:
         """The number of images in the pool."""
@@ -85,6 +90,7 @@ class Search:
         return f"<ital.Search: {len(self)} images, {answered} labels, strategy {self.strategy!r}>"
 
     @property
+    @in_turn
     def labels(self) -> dict[int, bool | None]:
         """What is known of images of the pool: relevant, irrelevant or (``None``) unnameable."""
         return {
@@ -93,6 +99,7 @@ class Search:
             if image in self.model.pool
         }
 
+    @in_turn
     def query(self, relevant: Any = (), irrelevant: Any = ()) -> None:
         """Say what is looked for: images by index, or vectors that are not in the pool, or both.
 
@@ -113,8 +120,12 @@ class Search:
             raise ValueError("query needs at least one relevant or irrelevant image, got none")
         self._learn(labels, [*self._history.events, Event("query", labels, vectors)])
 
+    @in_turn
     def suggest(self, k: int) -> IntArray:
-        """The batch of ``k`` images that the strategy asks about; all that are left if fewer."""
+        """The batch of ``k`` images that the strategy asks about; all that are left if fewer.
+
+        Strategies whose time grows fast with the batch have a limit, their ``largest_batch``.
+        """
         k = checks.whole_number(k, "k", least=1)
         self._require_query("suggest")
         pool = self.model.pool
@@ -122,11 +133,13 @@ class Search:
         candidates = np.delete(np.arange(len(self)), np.array(known, dtype=np.int64))
         if not candidates.size:
             raise RuntimeError(f"suggest has no image left to ask about: all {len(self)} are known")
+        self.strategy.check_size(min(k, len(candidates)), "k")
         # Asked again, it says the same, to the last digit.
         self.model.forget_covariances()
         rng = np.random.default_rng([self._seed, len(self._history.events)])
         return pool.identifiers(self.strategy.select(self.model, candidates, k, rng))
 
+    @in_turn
     def answer(self, answers: Mapping[Any, Any]) -> None:
         """Learn what the user says of images: True or 1, False or -1, None or 0 for cannot say.
 
@@ -141,8 +154,15 @@ class Search:
         if not self._history.events:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
-            self._learn(labels, [*self._history.events, Event("answer", labels)])
+            events = [*self._history.events, Event("answer", labels)]
+            if self.model.labels and not self._counted(History(events).labels):
+                raise ValueError(
+                    "answers must leave one image relevant or irrelevant at the least, but call "
+                    f"all that is known unnameable, got {answers!r}"
+                )
+            self._learn(labels, events)
 
+    @in_turn
     def undo(self) -> None:
         """Take back the last query or answer; again for the one before it."""
         if not self._history.events:
@@ -151,6 +171,7 @@ class Search:
         labels = History(before).labels
         self._learn({image: labels.get(image, 0) for image in undone.labels}, before)
 
+    @in_turn
     def results(self, count: int | None = None) -> Results:
         """The ``count`` best images of the pool, or all of them, by predictive mean."""
         if count is not None:
@@ -161,6 +182,7 @@ class Search:
         ids = self.model.pool.identifiers(rows)
         return Results(ids, mean[rows], self.model.probabilities(rows))
 
+    @in_turn
     def predict(self, vectors: npt.ArrayLike) -> FloatArray:
         """Predictive means of relevance for vectors that need not be in the pool."""
         dimension = self.model.pool.dimension
@@ -169,6 +191,7 @@ class Search:
         self._require_query("predict")
         return self.model.predict(array)[0]
 
+    @in_turn
     def score(self, batch: Iterable[int]) -> float:
         """The strategy's value of a batch; nats, where the strategy is about information."""
         if not isinstance(batch, Iterable):
@@ -177,9 +200,11 @@ class Search:
         images = [pool.identifier(image, "batch") for image in batch]
         if not images or len(set(images)) < len(images):
             raise ValueError(f"batch must hold one or more different images, got {images!r}")
+        self.strategy.check_size(len(images), "batch")
         self._require_query("score")
         return self.strategy.score(self.model, np.array([pool.row(image) for image in images]))
 
+    @in_turn
     def explain(self, image: int) -> dict[int, float]:
         """What each label adds to the predictive mean of an image, the strongest first.
 
@@ -197,10 +222,12 @@ class Search:
         return dict(sorted(named.items(), key=lambda item: -abs(item[1])))
 
     @property
+    @in_turn
     def events(self) -> tuple[Event, ...]:
         """All queries and answers that were not undone, in order."""
         return tuple(self._history.events)
 
+    @in_turn
     def replay(self, events: Iterable[Event]) -> None:
         """Come to where these queries and answers lead, from wherever the search is now.
 
@@ -215,6 +242,7 @@ class Search:
         }
         self._learn(dict(sorted(changed.items())), wanted)
 
+    @in_turn
     def save(self, path: str | PathLike[str]) -> None:
         """Write labels and settings, but no features, to one small file."""
         kernel = self.model.kernel
@@ -254,6 +282,10 @@ class Search:
         self.model.update(known, vectors)
         self._history = History(events)
 
+    def _counted(self, labels: Mapping[int, int]) -> bool:
+        """Whether there is something among some labels that the model could learn."""
+        return any(y and (image < 0 or image in self.model.pool) for image, y in labels.items())
+
     def _require_query(self, what: str) -> None:
         if not self.model.labels:
             raise RuntimeError(_NO_QUERY.format(what))
@@ -271,7 +303,7 @@ def _examples(examples: Any, name: str) -> list[Any]:
     if parts and all(isinstance(part, (float, np.floating)) for part in parts):
         parts = [parts]  # numbers that are not whole are one vector
     try:
-        return [p if isinstance(p, (int, np.integer)) else np.asarray(p) for p in parts]
+        return [p if isinstance(p, (int, np.integer)) else np.asanyarray(p) for p in parts]
     except ValueError as error:
         raise ValueError(f"{name} must be indices or vectors, got {examples!r}") from error
 

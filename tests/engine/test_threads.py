@@ -34,6 +34,31 @@ def test_errors_reach_the_caller(monkeypatch, workers):
         for_blocks(work, 100, 10)
 
 
+def test_two_at_once_leave_blas_as_it_was(monkeypatch):
+    """The first to end must not put it back, nor the second what the first had set."""
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    inside, leave = [threading.Event(), threading.Event()], [threading.Event(), threading.Event()]
+
+    def use(number: int) -> None:
+        def work(start: int, stop: int) -> None:
+            inside[number].set()
+            leave[number].wait()
+
+        for_blocks(work, 8, 1)
+
+    with threadpool_limits(2):
+        users = [threading.Thread(target=use, args=(number,)) for number in range(2)]
+        for number in range(2):
+            users[number].start()
+            assert inside[number].wait(60)
+        assert threads._workers() == 2
+        for number in range(2):
+            assert set(threads._blas_threads()) == {1}
+            leave[number].set()
+            users[number].join()
+        assert set(threads._blas_threads()) == {2}
+
+
 def test_blas_held_to_one_thread_holds_us_to_one():
     with threadpool_limits(1):
         assert threads._workers() == 1

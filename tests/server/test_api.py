@@ -185,6 +185,16 @@ class TestSearches:
         assert first == second
         assert first["rounds"] == 1
 
+    def test_one_picture_stays_a_yes_or_a_no(self, client, search):
+        """Without any there would be nothing to search for."""
+        url = f"{API}/searches/{search['id']}"
+        refused = client.post(f"{url}/answers", json=answers(search, p3="unsure"))
+        assert refused.status_code == 400
+        assert "must stay a yes or a no" in refused.json()["detail"]
+        assert client.get(url).json() == search
+        state = client.post(f"{url}/answers", json=answers(search, p3="unsure", p4="no")).json()
+        assert (state["relevant"], state["irrelevant"]) == (0, 1)
+
     def test_an_old_revision_is_refused_with_the_current_state(self, client, search):
         post(client, search, "answers", answers={"7": "no"})
         body = {"revision": search["revision"], "key": "other", "answers": {"8": "yes"}}

@@ -1,7 +1,10 @@
 """The `ital` command."""
 
+from typing import Annotated
+
 import typer
 
+from ital import __version__
 from ital.cli import bench, collections, serve
 
 app = typer.Typer(
@@ -13,6 +16,19 @@ for part in (serve, collections, bench):
     app.add_typer(part.app)
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ital {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
     """Find all the images that you mean, from one example and a few answers."""

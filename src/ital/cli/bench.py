@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,14 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from ital.cli.output import errors_as_messages, print_paths
@@ -52,7 +60,11 @@ def bench_run(
     ] = None,
     pca: Pca = None,
     paper_queries: Annotated[
-        bool, typer.Option("--paper-queries", help="The very queries of the paper.")
+        bool,
+        typer.Option(
+            "--paper-queries",
+            help="The very queries of the paper; drawn by its rule for data that it does not have.",
+        ),
     ] = False,
     seed: Annotated[int, typer.Option(help="For queries, strategies and users.", min=0)] = 0,
     processes: Processes = None,
@@ -62,6 +74,7 @@ def bench_run(
     Every finished query is on disk at once. The same command goes on where a run was broken off.
     """
     from ital import strategies as known
+    from ital.evaluation import paper
     from ital.evaluation.experiment import Settings
 
     mark = ";" if ";" in strategies or ":" in strategies else ","
@@ -80,6 +93,13 @@ def bench_run(
             **_kernel(config),
         )
         _run(settings, out / settings.folder, processes)
+    if paper_queries and data not in paper.QUERIES:
+        Console().print(
+            f"The paper has no queries for {data}. These were drawn by its rule: NumPy's old "
+            "generator, seeded with 0 for each class.",
+            markup=False,
+            highlight=False,
+        )
 
 
 @bench.command("report")
@@ -163,13 +183,15 @@ def tune(
         numbers = (kernel.length_scale, kernel.variance, kernel.noise)
         return [*(f"{number:.4g}" for number in numbers), f"{trial.precision:.4f}"]
 
-    with errors_as_messages(), console.status("Trying kernels …") as status:
+    with errors_as_messages():
+        dataset = load(data, pca)
+        with console.status("Trying kernels …") as status:
 
-        def report(trial: tuning.Trial) -> None:
-            table.add_row(*describe(trial))
-            status.update(f"Trying kernels … {table.row_count} so far, {trial.precision:.4f}")
+            def report(trial: tuning.Trial) -> None:
+                table.add_row(*describe(trial))
+                status.update(f"Trying kernels … {table.row_count} so far, {trial.precision:.4f}")
 
-        best, median = tuning.tune(load(data, pca), folds, shots, seed, report)
+            best, median = tuning.tune(dataset, folds, shots, seed, report)
         tuning.write(best.kernel, out)
     console.print(table)
     for name, trial in (("median heuristic", median), ("best", best)):
@@ -185,12 +207,15 @@ def _run(settings: Any, folder: Path, processes: int | None) -> None:
     from ital.evaluation import runner
 
     columns = (TextColumn("{task.description:>20}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn()) as progress:
-        bars = {
-            label: progress.add_task(escape(label), total=None) for label in settings.strategies
-        }
+    progress = Progress(*columns, TimeRemainingColumn())
+    bars: dict[str, TaskID] = {}
+    with ExitStack() as shown:
 
         def update(label: str, done: int, total: int) -> None:
+            if not bars:  # what can be wrong has been checked by now: no bars above an error
+                shown.enter_context(progress)
+            if label not in bars:
+                bars[label] = progress.add_task(escape(label))
             progress.update(bars[label], completed=done, total=total)
 
         runner.run(settings, folder, processes, update)

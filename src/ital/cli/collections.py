@@ -64,6 +64,8 @@ def index(
     with errors_as_messages():
         if report:
             skipped = Store.find(to or folder).skipped()
+            if not skipped:
+                Console().print("Nothing was skipped.")
         else:
             if model is None and ((size, layout, normalise, output) != (None,) * 4 or crop != 1):
                 raise ValueError("--size, --layout, --normalise, --output and --crop need --model")

@@ -9,8 +9,11 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import ClassVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -24,6 +27,41 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
+class _Held:
+    """How many are within ``_one_blas_thread``, and what BLAS had before the first of them."""
+
+    lock = threading.Lock()
+    count = 0
+    before: ClassVar[list[int]] = []
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread, which is a setting of the whole process.
+
+    Of several at once the first one sets it and the last one puts it back. By themselves the first
+    would put it back too early, and the last would put back what the first had set.
+    """
+    with _Held.lock:
+        if _Held.count == 0:
+            _Held.before = _blas_threads()
+            for library in _blas().lib_controllers:
+                library.set_num_threads(1)
+        _Held.count += 1
+    try:
+        yield
+    finally:
+        with _Held.lock:
+            _Held.count -= 1
+            if _Held.count == 0:
+                for library, threads in zip(_blas().lib_controllers, _Held.before, strict=True):
+                    library.set_num_threads(threads)
+
+
+def _blas_threads() -> list[int]:
+    return [library.num_threads for library in _blas().lib_controllers]
+
+
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -31,7 +69,8 @@ def cores() -> int:
 
 def _workers() -> int:
     # BLAS held to one thread (by the environment or by threadpoolctl) means: one thread here too.
-    threads: list[int] = [library.num_threads for library in _blas().lib_controllers]
+    with _Held.lock:
+        threads = _Held.before if _Held.count else _blas_threads()
     return max(1, min([cores(), *threads]))
 
 
@@ -42,7 +81,7 @@ def for_blocks(work: Callable[[int, int], None], size: int, block: int) -> None:
         _share(work, 0, size, block)
         return
     bounds = [size * i // workers for i in range(workers + 1)]
-    with _blas().limit(limits=1), ThreadPoolExecutor(workers) as threads:
+    with _one_blas_thread(), ThreadPoolExecutor(workers) as threads:
         shares = [
             threads.submit(_share, work, start, stop, block)
             for start, stop in itertools.pairwise(bounds)

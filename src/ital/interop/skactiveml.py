@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from skactiveml.base import SingleAnnotatorPoolQueryStrategy
-from skactiveml.utils import MISSING_LABEL, is_labeled
 
 from ital import strategies
 from ital.checks import IntArray
+from ital.extras import needed_for
 from ital.gaussian import FloatArray
 from ital.model import Kernel, RelevanceModel
 from ital.pool import Pool
 from ital.strategies import Strategy
 from ital.user import UserModel
+
+with needed_for("ital.interop.skactiveml"):
+    from skactiveml.base import SingleAnnotatorPoolQueryStrategy
+    from skactiveml.utils import MISSING_LABEL, is_labeled
 
 
 class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
@@ -83,6 +86,7 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
         # Negative indices count from the end.
         indices = np.unique(mapping % len(features))
         k = min(k, len(indices))
+        strategy.check_size(k, "batch_size")
         rng = np.random.default_rng(self.random_state_.randint(2**31, size=4))
         utilities = np.full((k, len(features)), np.nan)
         if not k:

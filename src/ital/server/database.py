@@ -32,6 +32,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
+from ital.extras import needed_for
 from ital.server.problems import UnknownError
 
 _READING = "ital_reading"
@@ -128,7 +129,8 @@ class Database:
 
     def __init__(self, url: str) -> None:
         try:
-            self.engine = _engine(url)
+            with needed_for("the database"):
+                self.engine = _engine(url)
             migrate(self.engine)
         except (SQLAlchemyError, CommandError, ImportError) as error:
             reason = str(error).partition("\n")[0]

@@ -152,10 +152,17 @@ class Searches:
                 # What is said of a picture that has left since it was asked about is kept, too.
                 if not collection.knew(identifier):
                     raise UnknownError(f"there is no picture {identifier}")
+            labels = {str(one): views.LABELS[answer] for one, answer in request.answers.items()}
+            said = {
+                k: v
+                for one in events_of(session, row)[: row.position]
+                for k, v in one.labels.items()
+            }
+            if any(said.values()) and not any((said | labels).values()):
+                raise RefusedError("one picture must stay a yes or a no: all would be cannot say")
             undone = (EventRow.search == search, EventRow.number > row.position)
             session.execute(delete(EventRow).where(*undone))
             row.position += 1
-            labels = {str(one): views.LABELS[answer] for one, answer in request.answers.items()}
             session.add(EventRow(search=search, number=row.position, kind="answer", labels=labels))
 
         begun = time.perf_counter()

@@ -24,6 +24,16 @@ class Strategy(ABC):
     """
 
     name: ClassVar[str]
+    largest_batch: ClassVar[int | None] = None
+    """Images in a batch at the most, where the time for a batch grows faster than its size."""
+
+    def check_size(self, count: int, name: str) -> None:
+        """Refuse batches that would take minutes; ``name`` is that of the argument."""
+        if self.largest_batch is not None and count > self.largest_batch:
+            raise ValueError(
+                f"{name} must be at most {self.largest_batch} images for strategy {self.name!r}, "
+                f"got {count}"
+            )
 
     @abstractmethod
     def select(
@@ -91,6 +101,8 @@ class Scored(Strategy):
 class Stepwise(Strategy):
     """Images one by one, each of them the one most wanted beside those before it."""
 
+    largest_batch = 1000
+
     @abstractmethod
     def utilities(
         self, model: RelevanceModel, candidates: IntArray, batch: list[int]
@@ -134,6 +146,8 @@ class Subsampled(Strategy):
     """
 
     subsample: int = 1000
+
+    largest_batch = 1000
 
     def __post_init__(self) -> None:
         self.keep(subsample=checks.whole_number(self.subsample, "subsample", least=1))

@@ -34,6 +34,7 @@ class TCAL(Strategy):
     factor: int = 4
 
     name = "tcal"
+    largest_batch = 100
 
     def __post_init__(self) -> None:
         self.keep(factor=checks.whole_number(self.factor, "factor", least=1))

@@ -24,6 +24,8 @@ Posterior = Literal["paper", "exact"]
 class InformationStrategy(Strategy):
     """Batches built greedily for the greatest value of an objective in nats."""
 
+    largest_batch = 32
+
     def objective(self, model: RelevanceModel) -> Objective:
         """What is to be made as large as possible; the joint entropy H(R_u) by default."""
         return Objective(UserModel())

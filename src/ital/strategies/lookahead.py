@@ -36,6 +36,7 @@ class MCMI(Subsampled):
     """
 
     name = "mcmi"
+    largest_batch = 100
 
     def choose(
         self, model: RelevanceModel, sample: IntArray, k: int
