@@ -138,6 +138,22 @@ class TestCollections:
         assert invoke("export", store, tmp_path / "search.json", "--out", out).exit_code == 2
         assert invoke("import", tmp_path / "x.npy", "--to", tmp_path / "s").exit_code == 2
 
+    def test_export_of_a_search_of_another_collection(self, folder, tmp_path):
+        invoke("index", folder)
+        search = ital.Collection.open(folder).search()
+        search.query(relevant=[2])
+        search.save(tmp_path / "search.json")
+        draw(tmp_path / "others" / "a.png", 50)
+        draw(tmp_path / "others" / "b.png", 51)
+        invoke("index", tmp_path / "others")
+        export = ("export", tmp_path / "others", tmp_path / "search.json", "--out")
+        result = invoke(*export, tmp_path / "found.csv")
+        assert result.exit_code == 2
+        assert "was saved over" in result.output
+        assert not (tmp_path / "found.csv").exists()
+        assert invoke(*export, tmp_path / "found.csv", "--adopt").exit_code == 0
+        assert "b.png" in (tmp_path / "found.csv").read_text()
+
 
 class TestBench:
     def test_run_and_report(self, tmp_path):

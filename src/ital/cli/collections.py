@@ -117,6 +117,9 @@ def export(
     threshold: Annotated[
         float | None, typer.Option(help="At least so probable (0 to 1).", min=0, max=1)
     ] = None,
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="Even if the search was saved over another collection.")
+    ] = False,
 ) -> None:
     """Write labels and results of a saved search, the best first."""
     from ital.collection import Collection
@@ -124,7 +127,7 @@ def export(
 
     with errors_as_messages():
         opened = Collection.open(collection)
-        results = exporting.found(opened, opened.load_search(search), top, threshold)
+        results = exporting.found(opened, opened.load_search(search, adopt), top, threshold)
         exporting.write(kind, results, opened.root, out)
     Console().print(f"{len(results)} pictures")
     print_paths([out])

@@ -130,7 +130,7 @@ class Collection:
         kind = None
         if self._store is not None and self._table is not None:
             kind = f"{self._table.fingerprint} {self._dimension}"
-        return Pool(self.features(), self.ids, kind)
+        return Pool(self.features(), self.ids, kind, self.store_id)
 
     def search(self, **kwargs: Any) -> Search:
         """A search over the collection, with identifiers instead of row numbers.
@@ -139,9 +139,13 @@ class Collection:
         """
         return Search(self.pool, **kwargs)
 
-    def load_search(self, path: str | PathLike[str]) -> Search:
-        """A search over the collection that was saved, whatever pictures came and went since."""
-        return Search.load(path, self.pool)
+    def load_search(self, path: str | PathLike[str], adopt: bool = False) -> Search:
+        """A search over the collection that was saved, whatever pictures came and went since.
+
+        One of another collection is refused, for its identifiers mean other pictures; unless you
+        ``adopt`` it, because you know that they mean the same.
+        """
+        return Search.load(path, self.pool, adopt)
 
     def knew(self, identifier: int) -> bool:
         """Whether a picture is or was here: identifiers are never given twice."""

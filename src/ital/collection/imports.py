@@ -20,7 +20,7 @@ from pyarrow import parquet
 from ital.collection.collection import Collection, unit_vectors
 from ital.collection.reader import Content
 from ital.collection.store import Row, Store, Table
-from ital.pool import Pool
+from ital.pool import HASHED, Pool
 
 FEATURES = ("features", "embedding", "embeddings", "vector", "vectors", "X")
 PATHS = ("paths", "path", "file", "files", "filename", "image")
@@ -59,7 +59,7 @@ def import_embeddings(
         )
     digest = hashlib.sha256(Pool(vectors).fingerprint.encode())
     digest.update("\0".join(names).encode())
-    fingerprint = f"import-{digest.hexdigest()[:16]}"
+    fingerprint = f"{HASHED}{digest.hexdigest()[:16]}"
     store = Store.create(Path(to), Path(root))
     with store.locked():
         ids = _identifiers(store, names)

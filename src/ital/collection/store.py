@@ -246,6 +246,8 @@ class Store:
         """Say in a sentence what LanceDB and the file system say in many."""
         try:
             yield
+        except StoreError:
+            raise
         except (OSError, RuntimeError, ValueError) as error:
             text = " ".join(str(error).split())
             full = any(word in text for word in ("No space left", "os error 28", "File too large"))
@@ -341,7 +343,9 @@ class Table:
         try:
             return self._table.search().where(condition).select(columns).to_arrow()
         except (OSError, RuntimeError, ValueError):
-            # The version that was opened has been tidied away since.
+            # The version that was opened has been tidied away since, or all of the collection.
+            if self._store._read_about().id != self._store.about.id:
+                raise StoreError(f"the collection in {self._store.folder} was made anew") from None
             self._table.checkout_latest()
             self._addresses = None
             return self._table.search().where(condition).select(columns).to_arrow()
