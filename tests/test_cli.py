@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib.image
@@ -33,6 +36,15 @@ class TestDemo:
         result = invoke("demo", "--like", "tigr", "--out", picture)
         assert result.exit_code == 2
         assert "tiger" in result.output
+
+    def test_the_picture_is_where_it_was_asked_for(self, tmp_path):
+        link = tmp_path / "link"
+        link.symlink_to("picture")
+        result = invoke("demo", "--rounds", 1, "--batch", 1, "--out", link)
+        assert result.exit_code == 0, result.output
+        assert link.is_symlink()
+        assert (tmp_path / "picture").read_bytes()[:4] == b"\x89PNG"
+        assert {one.name for one in tmp_path.iterdir()} == {"link", "picture"}
 
     def test_help_answers(self):
         result = invoke("demo", "--help")
@@ -137,6 +149,20 @@ class TestCollections:
         assert (out / "2-1.png").exists()
         assert invoke("export", store, tmp_path / "search.json", "--out", out).exit_code == 2
         assert invoke("import", tmp_path / "x.npy", "--to", tmp_path / "s").exit_code == 2
+
+    def test_export_to_standard_output(self, folder, tmp_path):
+        invoke("index", folder)
+        search = ital.Collection.open(folder).search()
+        search.query(relevant=[2])
+        search.save(tmp_path / "search.json")
+        (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
+        export = ("export", folder, tmp_path / "search.json", "--out")
+        invoke(*export, tmp_path / "found.csv")
+        program = Path(sys.executable).with_name("ital")
+        command = [program, *export, tmp_path / "stdout"]
+        result = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert result.stdout == (tmp_path / "found.csv").read_text()
+        assert "6 pictures" in result.stderr
 
     def test_export_of_a_search_of_another_collection(self, folder, tmp_path):
         invoke("index", folder)

@@ -129,7 +129,7 @@ def export(
         opened = Collection.open(collection)
         results = exporting.found(opened, opened.load_search(search, adopt), top, threshold)
         exporting.write(kind, results, opened.root, out)
-    Console().print(f"{len(results)} pictures")
+    Console(stderr=True).print(f"{len(results)} pictures")
     print_paths([out])
 
 
