@@ -150,13 +150,18 @@ class TestCollections:
         assert invoke("export", store, tmp_path / "search.json", "--out", out).exit_code == 2
         assert invoke("import", tmp_path / "x.npy", "--to", tmp_path / "s").exit_code == 2
 
-    def test_export_to_standard_output(self, folder, tmp_path):
+    @pytest.fixture
+    def search(self, folder, tmp_path):
+        """A search over the folder that was saved."""
         invoke("index", folder)
         search = ital.Collection.open(folder).search()
         search.query(relevant=[2])
         search.save(tmp_path / "search.json")
+        return tmp_path / "search.json"
+
+    def test_export_to_standard_output(self, folder, search, tmp_path):
         (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
-        export = ("export", folder, tmp_path / "search.json", "--out")
+        export = ("export", folder, search, "--out")
         invoke(*export, tmp_path / "found.csv")
         program = Path(sys.executable).with_name("ital")
         command = [program, *export, tmp_path / "stdout"]
@@ -164,15 +169,20 @@ class TestCollections:
         assert result.stdout == (tmp_path / "found.csv").read_text()
         assert "6 pictures" in result.stderr
 
-    def test_export_of_a_search_of_another_collection(self, folder, tmp_path):
-        invoke("index", folder)
-        search = ital.Collection.open(folder).search()
-        search.query(relevant=[2])
-        search.save(tmp_path / "search.json")
+    def test_export_does_not_replace_the_search(self, folder, search, tmp_path):
+        before = search.read_bytes()
+        (tmp_path / "link").symlink_to("search.json")
+        for out in ("search.json", "link"):
+            result = invoke("export", folder, search, "--out", tmp_path / out, "--format", "json")
+            assert result.exit_code == 2
+            assert "must not replace the search" in " ".join(result.output.split())
+        assert search.read_bytes() == before
+
+    def test_export_of_a_search_of_another_collection(self, search, tmp_path):
         draw(tmp_path / "others" / "a.png", 50)
         draw(tmp_path / "others" / "b.png", 51)
         invoke("index", tmp_path / "others")
-        export = ("export", tmp_path / "others", tmp_path / "search.json", "--out")
+        export = ("export", tmp_path / "others", search, "--out")
         result = invoke(*export, tmp_path / "found.csv")
         assert result.exit_code == 2
         assert "was saved over" in result.output

@@ -127,6 +127,8 @@ def export(
 
     with errors_as_messages():
         opened = Collection.open(collection)
+        if out.exists() and search.exists() and out.samefile(search):
+            raise ValueError(f"out must not replace the search, got {str(out)!r}")
         results = exporting.found(opened, opened.load_search(search, adopt), top, threshold)
         exporting.write(kind, results, opened.root, out)
     Console(stderr=True).print(f"{len(results)} pictures")

@@ -13,7 +13,7 @@ import secrets
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -111,6 +111,15 @@ class Store:
         raise StoreError(
             f"{path} must be a folder that was indexed, but has no {FOLDER}: run ital index first"
         )
+
+    @classmethod
+    def around(cls, path: Path) -> Store | None:
+        """The collection in whose own folder a path lies, if it does."""
+        for folder in path.resolve().parents:
+            if (folder / _ABOUT).is_file():
+                with suppress(StoreError):  # others may call a file so as well
+                    return cls(folder)
+        return None
 
     @classmethod
     def create(cls, folder: Path, root: Path) -> Store:
