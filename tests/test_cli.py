@@ -135,6 +135,7 @@ class TestCollections:
         )
         assert result.exit_code == 0, result.output
         assert "6 pictures of 4 dimensions" in result.output
+        assert "not there" not in result.output
         search = ital.Collection.open(store).search()
         search.query(relevant=[2], irrelevant=[5])
         search.save(tmp_path / "search.json")
@@ -149,6 +150,18 @@ class TestCollections:
         assert (out / "2-1.png").exists()
         assert invoke("export", store, tmp_path / "search.json", "--out", out).exit_code == 2
         assert invoke("import", tmp_path / "x.npy", "--to", tmp_path / "s").exit_code == 2
+
+    def test_import_without_the_pictures(self, folder, tmp_path):
+        np.save(tmp_path / "x.npy", np.eye(3))
+        names = tmp_path / "names.txt"
+        names.write_text("0.png\nno\x1bne.png\nnone.png\n")
+        command = ("import", tmp_path / "x.npy", "--paths", names, "--to", tmp_path / "store")
+        result = invoke(*command, "--root", tmp_path / "nope")
+        assert result.exit_code == 2
+        assert "none of 3 pictures found there" in result.output
+        result = invoke(*command, "--root", folder)
+        assert result.exit_code == 0
+        assert "2 of 3 pictures are not there, the first of them no\\x1bne.png" in result.stderr
 
     @pytest.fixture
     def search(self, folder, tmp_path):

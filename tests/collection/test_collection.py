@@ -306,7 +306,8 @@ def test_features_are_held_once(tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "features.npy", rng.normal(size=(50_000, 1024)).astype(np.float32))
     paths = [f"{number}.png" for number in range(50_000)]
-    import_embeddings(tmp_path / "features.npy", tmp_path / "store", paths)
+    draw(tmp_path / paths[0], 0)
+    import_embeddings(tmp_path / "features.npy", tmp_path / "store", paths, tmp_path)
     command = [sys.executable, "-c", MEMORY, tmp_path / "store"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert float(result.stdout) < 1.5

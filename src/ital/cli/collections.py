@@ -95,13 +95,20 @@ def import_(
     Vectors are looked for under the names features, embedding(s), vector(s) and X, paths under
     path(s), file(s), filename and image.
     """
-    from ital.collection.imports import import_embeddings
+    from ital.collection.imports import import_embeddings, missing
+    from ital.collection.scan import printable
 
     with errors_as_messages():
         names = None if paths is None else paths.read_text(encoding="utf-8").splitlines()
         collection = import_embeddings(file, to, names, root)
         dimension = collection.features().shape[1]
+        absent = missing(collection.root, collection.paths)
     Console().print(f"{len(collection)} pictures of {dimension} dimensions are in {to}")
+    if absent:
+        note = f"{len(absent)} of {len(collection)} pictures are not there, the first of them "
+        Console(stderr=True).print(
+            note + printable(absent[0]), soft_wrap=True, highlight=False, markup=False
+        )
 
 
 @app.command()
