@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib.image
@@ -33,6 +36,15 @@ class TestDemo:
         result = invoke("demo", "--like", "tigr", "--out", picture)
         assert result.exit_code == 2
         assert "tiger" in result.output
+
+    def test_the_picture_is_where_it_was_asked_for(self, tmp_path):
+        link = tmp_path / "link"
+        link.symlink_to("picture")
+        result = invoke("demo", "--rounds", 1, "--batch", 1, "--out", link)
+        assert result.exit_code == 0, result.output
+        assert link.is_symlink()
+        assert (tmp_path / "picture").read_bytes()[:4] == b"\x89PNG"
+        assert {one.name for one in tmp_path.iterdir()} == {"link", "picture"}
 
     def test_help_answers(self):
         result = invoke("demo", "--help")
@@ -124,6 +136,7 @@ class TestCollections:
         )
         assert result.exit_code == 0, result.output
         assert "6 pictures of 4 dimensions" in result.output
+        assert "not there" not in result.output
         search = ital.Collection.open(store).search()
         search.query(relevant=[2], irrelevant=[5])
         search.save(tmp_path / "search.json")
@@ -138,6 +151,58 @@ class TestCollections:
         assert (out / "2-1.png").exists()
         assert invoke("export", store, tmp_path / "search.json", "--out", out).exit_code == 2
         assert invoke("import", tmp_path / "x.npy", "--to", tmp_path / "s").exit_code == 2
+
+    def test_import_without_the_pictures(self, folder, tmp_path):
+        np.save(tmp_path / "x.npy", np.eye(3))
+        names = tmp_path / "names.txt"
+        names.write_text("0.png\nno\x1bne.png\nnone.png\n")
+        command = ("import", tmp_path / "x.npy", "--paths", names, "--to", tmp_path / "store")
+        result = invoke(*command, "--root", tmp_path / "nope")
+        assert result.exit_code == 2
+        assert "none of 3 pictures found there" in result.output
+        result = invoke(*command, "--root", folder)
+        assert result.exit_code == 0
+        assert "2 of 3 pictures are not there, the first of them no\\x1bne.png" in result.stderr
+
+    @pytest.fixture
+    def search(self, folder, tmp_path):
+        """A search over the folder that was saved."""
+        invoke("index", folder)
+        search = ital.Collection.open(folder).search()
+        search.query(relevant=[2])
+        search.save(tmp_path / "search.json")
+        return tmp_path / "search.json"
+
+    def test_export_to_standard_output(self, folder, search, tmp_path):
+        (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
+        export = ("export", folder, search, "--out")
+        invoke(*export, tmp_path / "found.csv")
+        program = Path(sys.executable).with_name("ital")
+        command = [program, *export, tmp_path / "stdout"]
+        result = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert result.stdout == (tmp_path / "found.csv").read_text()
+        assert "6 pictures" in result.stderr
+
+    def test_export_does_not_replace_the_search(self, folder, search, tmp_path):
+        before = search.read_bytes()
+        (tmp_path / "link").symlink_to("search.json")
+        for out in ("search.json", "link"):
+            result = invoke("export", folder, search, "--out", tmp_path / out, "--format", "json")
+            assert result.exit_code == 2
+            assert "must not replace the search" in " ".join(result.output.split())
+        assert search.read_bytes() == before
+
+    def test_export_of_a_search_of_another_collection(self, search, tmp_path):
+        draw(tmp_path / "others" / "a.png", 50)
+        draw(tmp_path / "others" / "b.png", 51)
+        invoke("index", tmp_path / "others")
+        export = ("export", tmp_path / "others", search, "--out")
+        result = invoke(*export, tmp_path / "found.csv")
+        assert result.exit_code == 2
+        assert "was saved over" in result.output
+        assert not (tmp_path / "found.csv").exists()
+        assert invoke(*export, tmp_path / "found.csv", "--adopt").exit_code == 0
+        assert "b.png" in (tmp_path / "found.csv").read_text()
 
 
 class TestBench:

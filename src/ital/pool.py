@@ -24,6 +24,9 @@ _BLOCK_ELEMENTS = 1 << 18
 _LEAST_SPREAD = 1e-140
 """The least distance from the centre, in one image at least, whose square keeps all its digits."""
 
+HASHED = "import-"
+"""How a fingerprint that is given begins if it is a hash of the features, too."""
+
 _SAMPLE = 1000
 """Images, evenly spaced, that stand for all in the centre and in the median heuristic."""
 
@@ -41,6 +44,8 @@ class Pool:
             with names of their own can come and go without the others changing theirs.
         fingerprint: what tells these features, and any that images will be added with, from
             features of another kind; a hash of the features themselves if ``None``.
+        collection: what tells the collection apart that gave the images their names, where others
+            may give the same names to images of the same kind.
 
     """
 
@@ -49,11 +54,13 @@ class Pool:
         features: npt.ArrayLike,
         ids: npt.ArrayLike | None = None,
         fingerprint: str | None = None,
+        collection: str | None = None,
     ) -> None:
         self.features = checks.matrix(features, "features")
         self.ids = None if ids is None else checks.identifiers(ids, "ids", len(self.features))
         if fingerprint is not None:
             self.fingerprint = fingerprint
+        self.collection = collection
         # Distances are differences of norms and products. Taken from a point amid the images they
         # lose few digits to an offset that all of the features share.
         self._squared_norms = np.empty(len(self))

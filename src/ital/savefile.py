@@ -12,7 +12,7 @@ from typing import Any
 
 from ital import checks, durable, strategies
 from ital.history import Event
-from ital.pool import Pool
+from ital.pool import HASHED, Pool
 from ital.strategies import Strategy
 from ital.user import UserModel
 
@@ -36,6 +36,7 @@ def write(
         "format": _FORMAT,
         "version": _VERSION,
         "features": pool.fingerprint,
+        "collection": pool.collection,
         "settings": {**settings, "strategy": _strategy_settings(settings["strategy"])},
         "events": [
             {
@@ -49,8 +50,11 @@ def write(
     durable.write_whole(Path(path), json.dumps(content, default=dataclasses.asdict))
 
 
-def read(path: str | PathLike[str], pool: Pool) -> SavedSearch:
-    """What was saved, checked against the features of a pool."""
+def read(path: str | PathLike[str], pool: Pool, adopt: bool) -> SavedSearch:
+    """What was saved, checked against the features of a pool.
+
+    And against its collection, unless the file is to be adopted by it.
+    """
     try:
         content = json.loads(Path(path).read_bytes())
         known = content["format"] == _FORMAT
@@ -71,7 +75,34 @@ def read(path: str | PathLike[str], pool: Pool) -> SavedSearch:
         settings["user"] = UserModel(**settings["user"])
         settings["strategy"] = _strategy(settings["strategy"])
         events = [_event(event, pool) for event in content["events"]]
-    return SavedSearch(settings, events)
+    saved = SavedSearch(settings, events)
+    if not adopt:
+        _require_collection(path, content.get("collection"), saved, pool)
+    return saved
+
+
+def _require_collection(
+    path: str | PathLike[str], collection: str | None, saved: SavedSearch, pool: Pool
+) -> None:
+    """Refuse what is, or may be, of another collection: identifiers mean other pictures there."""
+    if collection == pool.collection:
+        return
+    if collection is not None:
+        raise ValueError(
+            f"path must be a search of the collection {pool.collection}, but {str(path)!r} was "
+            f"saved over {collection}, where identifiers mean other pictures"
+        )
+    # The first files did not say. Where the features are the same, so are the pictures.
+    same = pool.fingerprint.startswith(HASHED) or (
+        saved.settings.get("length_scale") == pool.median_distance()
+    )
+    named = {image for event in saved.events for image in event.labels if image >= 0}
+    if not same or not all(image in pool for image in named):
+        raise ValueError(
+            f"path must be a search of the collection {pool.collection}, but {str(path)!r} does "
+            "not say which it is of. If it is this one, load it by load_search(path, adopt=True), "
+            "or ital export --adopt"
+        )
 
 
 @contextmanager

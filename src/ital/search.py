@@ -257,14 +257,17 @@ class Search:
         savefile.write(path, self.model.pool, settings, self._history.events)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], features: npt.ArrayLike | Pool) -> Search:
+    def load(
+        cls, path: str | PathLike[str], features: npt.ArrayLike | Pool, adopt: bool = False
+    ) -> Search:
         """The search that was saved to ``path``, over the same features.
 
         A pool with identifiers may have gained and lost images since. What was said of images that
-        are no longer there is kept, and counts again when they return.
+        are no longer there is kept, and counts again when they return. A search that is, or may
+        be, of another collection is refused unless ``adopt`` is true.
         """
         pool = features if isinstance(features, Pool) else Pool(features)
-        saved = savefile.read(path, pool)
+        saved = savefile.read(path, pool, adopt)
         with savefile.broken_if_it_fails(path):
             search = cls(pool, **saved.settings)
             search._learn(History(saved.events).labels, saved.events)

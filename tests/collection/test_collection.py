@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import json
+import shutil
 import subprocess
 import sys
 
@@ -10,7 +12,7 @@ from making import draw
 from PIL import Image
 
 import ital
-from ital.collection import Collection, index
+from ital.collection import Collection, import_embeddings, index
 from ital.collection.pictures import UnreadableError
 from ital.collection.store import StoreError
 from ital.evaluation.metrics import average_precision
@@ -139,6 +141,97 @@ def test_a_search_over_other_embeddings_is_refused(tmp_path, collection):
         other.load_search(tmp_path / "search.json")
 
 
+class TestWhoseSearchItIs:
+    """Identifiers mean the pictures of one collection only."""
+
+    @pytest.fixture
+    def two(self, tmp_path):
+        """Two folders of other pictures under the same identifiers, by the same model."""
+        for name, seed in (("one", 0), ("two", 50)):
+            for number in range(4):
+                draw(tmp_path / name / f"{number}.png", seed + number)
+            index(tmp_path / name)
+        return Collection.open(tmp_path / "one"), Collection.open(tmp_path / "two")
+
+    def saved(self, collection, path, **settings):
+        search = collection.search(seed=0, **settings)
+        search.query(relevant=[1])
+        search.answer({2: False})
+        search.save(path)
+        return path
+
+    def old(self, path):
+        """A file as it was when searches did not say which collection they are of."""
+        content = json.loads(path.read_text())
+        del content["collection"]
+        path.write_text(json.dumps(content))
+        return path
+
+    def test_it_is_refused_elsewhere(self, two, tmp_path):
+        one, other = two
+        path = self.saved(one, tmp_path / "search.json")
+        assert one.load_search(path).labels == {1: True, 2: False}
+        with pytest.raises(ValueError, match=r"search\.json' was saved over") as refused:
+            other.load_search(path)
+        assert one.store_id in str(refused.value)
+        assert other.store_id in str(refused.value)
+        with pytest.raises(ValueError, match="was saved over"):
+            ital.Search.load(path, other.pool)
+        # Whoever knows better may take it, and from then on it is of this one.
+        taken = other.load_search(path, adopt=True)
+        assert taken.labels == {1: True, 2: False}
+        taken.save(path)
+        assert other.load_search(path).labels == taken.labels
+        with pytest.raises(ValueError, match="was saved over"):
+            one.load_search(path)
+
+    def test_a_collection_made_anew_in_the_same_place_is_another(self, two, tmp_path):
+        one, _ = two
+        path = self.saved(one, tmp_path / "search.json")
+        shutil.rmtree(one.root / ".ital")
+        (one.root / "0.png").unlink()
+        index(one.root)
+        with pytest.raises(ValueError, match="was saved over"):
+            Collection.open(one.root).load_search(path)
+        with pytest.raises(StoreError, match="made anew"):
+            one.thumbnail(2)
+
+    def test_an_old_file_is_taken_where_nothing_has_changed(self, two, tmp_path):
+        one, other = two
+        path = self.old(self.saved(one, tmp_path / "search.json"))
+        assert one.load_search(path).labels == {1: True, 2: False}
+        with pytest.raises(ValueError, match=r"search\.json' does not say") as refused:
+            other.load_search(path)
+        assert "load_search(path, adopt=True), or ital export --adopt" in str(refused.value)
+        assert other.load_search(path, adopt=True).labels == {1: True, 2: False}
+
+    def test_an_old_file_is_refused_where_it_may_be_of_another(self, two, tmp_path):
+        one, _ = two
+        path = self.old(self.saved(one, tmp_path / "search.json", length_scale=0.5))
+        with pytest.raises(ValueError, match="does not say"):
+            one.load_search(path)
+        path = self.old(self.saved(one, tmp_path / "search.json"))
+        path.write_text(path.read_text().replace("[[2, -1]]", "[[5, -1]]"))
+        with pytest.raises(ValueError, match="does not say"):
+            one.load_search(path)
+
+    def test_an_old_file_over_imported_embeddings_is_known_by_them(self, two, tmp_path):
+        one, _ = two
+        np.savez(tmp_path / "x.npz", X=np.eye(4), paths=[f"{number}.png" for number in range(4)])
+        stores = [tmp_path / "a", tmp_path / "b"]
+        first, second = (import_embeddings(tmp_path / "x.npz", to, None, one.root) for to in stores)
+        path = self.saved(first, tmp_path / "search.json", length_scale=0.5)
+        with pytest.raises(ValueError, match="was saved over"):
+            second.load_search(path)
+        assert second.load_search(self.old(path)).labels == {1: True, 2: False}
+
+    def test_collections_in_memory_are_known_by_their_features(self, tmp_path):
+        first, second = (Collection.from_arrays(np.eye(3), ["a", "b", "c"]) for _ in range(2))
+        path = self.saved(first, tmp_path / "search.json", length_scale=0.5)
+        assert second.load_search(path).labels == {1: True, 2: False}
+        assert second.load_search(self.old(path)).labels == {1: True, 2: False}
+
+
 def test_models_side_by_side(tmp_path):
     folder = tmp_path / "pictures"
     for number in range(4):
@@ -210,12 +303,11 @@ print((after - before) * 1024 / features.nbytes)
 
 def test_features_are_held_once(tmp_path):
     """Reading 200 MB of embeddings takes little more than 200 MB."""
-    from ital.collection import import_embeddings
-
     rng = np.random.default_rng(0)
     np.save(tmp_path / "features.npy", rng.normal(size=(50_000, 1024)).astype(np.float32))
     paths = [f"{number}.png" for number in range(50_000)]
-    import_embeddings(tmp_path / "features.npy", tmp_path / "store", paths)
+    draw(tmp_path / paths[0], 0)
+    import_embeddings(tmp_path / "features.npy", tmp_path / "store", paths, tmp_path)
     command = [sys.executable, "-c", MEMORY, tmp_path / "store"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert float(result.stdout) < 1.5

@@ -3,13 +3,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
 from making import draw
 
-from ital.collection import Collection
+from ital.collection import Collection, index
 from ital.collection.export import FILES, Found, file_name, found, to_csv, write
 
 
@@ -93,6 +93,46 @@ def test_long_names_and_line_breaks(tmp_path):
     with pytest.raises(ValueError, match="choose the format json"):
         write("paths", listed, tmp_path, tmp_path / "paths")
     assert not (tmp_path / "paths").exists()
+
+
+def test_no_picture_is_replaced(searched, tmp_path, monkeypatch):
+    """Whether it was found or not, and by whatever name it is called."""
+    collection, search = searched
+    picture = collection.root / "a" / "x.png"
+    before = picture.read_bytes()
+    (tmp_path / "link.csv").symlink_to(picture)
+    (tmp_path / "hard.csv").hardlink_to(picture)
+    monkeypatch.chdir(tmp_path)
+    names = (picture, "pictures/b/../a/x.png", "link.csv", "hard.csv")
+    for kind in FILES:
+        for out in map(Path, names):
+            with pytest.raises(ValueError, match="out must not replace a picture"):
+                write(kind, found(collection, search, top=1), collection.root, out)
+    assert picture.read_bytes() == before
+    # One that is of no format that ital knows is a picture as well, if it was found.
+    picture.write_bytes(b"raw")
+    with pytest.raises(ValueError, match="out must not replace a picture"):
+        write("csv", found(collection, search), collection.root, picture)
+    (tmp_path / "old.csv").write_text("an older table")
+    write("csv", found(collection, search), collection.root, tmp_path / "old.csv")
+    assert (tmp_path / "old.csv").read_text().startswith("rank")
+
+
+def test_nothing_is_written_into_a_collection(searched, folder, tmp_path):
+    collection, search = searched
+    for store in (None, tmp_path / "store"):
+        index(folder, store)
+        store = store or folder / ".ital"
+        before = sorted(store.rglob("*"))
+        about = (store / "collection.json").read_bytes()
+        for kind, name in (("csv", "collection.json"), ("csv", "new.csv"), ("copies", "a/new")):
+            with pytest.raises(ValueError, match=f"out must not lie in the collection {store}"):
+                write(kind, found(collection, search), collection.root, store / name)
+        assert sorted(store.rglob("*")) == before
+        assert (store / "collection.json").read_bytes() == about
+    # Others may call their files so as well.
+    (tmp_path / "collection.json").write_text("{}")
+    write("csv", found(collection, search), collection.root, tmp_path / "found.csv")
 
 
 def test_missing_pictures_stop_it_before_it_begins(searched, tmp_path):

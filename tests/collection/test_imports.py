@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import lancedb
 import numpy as np
 import pyarrow as pa
@@ -35,6 +37,14 @@ def write(folder, kind):
         table = pa.table({"vector": lists(fixed=True), "path": PATHS})
         lancedb.connect(folder).create_table("given", table)
     return file, None
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Pictures where they are looked for."""
+    for name in PATHS:
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("kind", [".npy", ".npz", ".parquet", ".lance"])
@@ -87,6 +97,7 @@ def test_other_paths_are_another_import(tmp_path):
     file, paths = write(tmp_path, ".npy")
     import_embeddings(file, tmp_path / "store", paths)
     other = [f"new/{path}" for path in paths]
+    draw(tmp_path / other[0], 0)
     collection = import_embeddings(file, tmp_path / "store", other)
     assert collection.paths == other
     assert collection.ids.tolist() == [7, 8, 9, 10, 11, 12]
@@ -102,12 +113,12 @@ def test_broken_off_and_begun_again(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         written(table, rows, new)
 
-    monkeypatch.setattr(imports, "_BATCH", 2)
-    monkeypatch.setattr(imports.Table, "write", crash)
-    with pytest.raises(KeyboardInterrupt):
-        import_embeddings(file, tmp_path / "store", paths)
+    with monkeypatch.context() as patch:
+        patch.setattr(imports, "_BATCH", 2)
+        patch.setattr(imports.Table, "write", crash)
+        with pytest.raises(KeyboardInterrupt):
+            import_embeddings(file, tmp_path / "store", paths)
     assert Store.find(tmp_path / "store").next_id() == 3
-    monkeypatch.undo()
     collection = import_embeddings(file, tmp_path / "store", paths)
     assert collection.paths == PATHS
     np.testing.assert_allclose(collection.features(), UNIT, atol=1e-6)
@@ -131,6 +142,49 @@ def test_identifiers_of_two_tables_that_disagree(tmp_path):
     assert len(collection.search()) == 4
 
 
+class TestWhereThePicturesAre:
+    """Nothing that lies outside of the folder of the pictures is ever one of them."""
+
+    OUTSIDE = ("/etc/passwd", "../etc/hostname", "a/../../b.png", "..", "/", "")
+
+    @pytest.fixture(params=["import", "arrays"])
+    def make(self, request, tmp_path):
+        def make(names, root):
+            if request.param == "arrays":
+                return Collection.from_arrays(np.eye(len(names)), names, root=root)
+            np.save(tmp_path / "x.npy", np.eye(len(names)))
+            return import_embeddings(tmp_path / "x.npy", tmp_path / "store", names, root)
+
+        return make
+
+    @pytest.mark.parametrize("name", [*OUTSIDE, "nul\0.png", "\udcff.png"])
+    def test_paths_out_of_the_folder_are_refused(self, make, tmp_path, name):
+        names = ["a.png", name, "../other.png"]
+        with pytest.raises(ValueError, match="paths must be those of files in the folder") as error:
+            make(names, tmp_path)
+        assert f"got {name!r} in row 1" in str(error.value)
+        assert not (tmp_path / "store").exists()
+
+    def test_whole_paths_are_taken_from_the_folder_on(self, make, tmp_path):
+        real = tmp_path / "pictures"
+        draw(real / "b" / "c.png", 0)
+        (tmp_path / "link").symlink_to(real)
+        names = [real / "a.png", tmp_path / "link" / "b" / "c.png", real / "x" / ".." / "d.png"]
+        names = [*map(str, names), "e/../f.png"]
+        for root in (tmp_path / "link", Path("link")):
+            assert make(names, root).paths == ["a.png", "b/c.png", "d.png", "e/../f.png"]
+        with pytest.raises(ValueError, match="in row 1"):
+            make(names, real)
+
+    def test_no_pictures_at_all(self, tmp_path):
+        file, paths = write(tmp_path, ".npy")
+        (tmp_path / "empty").mkdir()
+        for root in (tmp_path / "none", tmp_path / "empty", file):
+            with pytest.raises(ValueError, match=r"root must be .* none of 6 pictures found there"):
+                import_embeddings(file, tmp_path / "store", paths, root)
+        assert not (tmp_path / "store").exists()
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -142,6 +196,7 @@ def test_identifiers_of_two_tables_that_disagree(tmp_path):
         ({"numbers": [[1.0], [2.0]], "path": ["a", "b"]}, "must hold one of features"),
         ({"embedding": [[1.0], [2.0]]}, "paths must be given"),
         ({"embedding": [[1.0], [2.0]], "path": ["a", "a"]}, "paths must be different"),
+        ({"embedding": [[1.0], [2.0]], "path": ["a", "../a"]}, "paths must be those of files"),
         ({"embedding": [[1.0], [float("nan")]], "path": ["a", "b"]}, "finite"),
         ({"embedding": [[1.0], [2.0]], "path": ["a", None]}, "paths must be"),
     ],

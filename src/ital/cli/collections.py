@@ -97,13 +97,20 @@ def import_(
     Vectors are looked for under the names features, embedding(s), vector(s) and X, paths under
     path(s), file(s), filename and image.
     """
-    from ital.collection.imports import import_embeddings
+    from ital.collection.imports import import_embeddings, missing
+    from ital.collection.scan import printable
 
     with errors_as_messages():
         names = None if paths is None else paths.read_text(encoding="utf-8").splitlines()
         collection = import_embeddings(file, to, names, root)
         dimension = collection.features().shape[1]
+        absent = missing(collection.root, collection.paths)
     Console().print(f"{len(collection)} pictures of {dimension} dimensions are in {to}")
+    if absent:
+        note = f"{len(absent)} of {len(collection)} pictures are not there, the first of them "
+        Console(stderr=True).print(
+            note + printable(absent[0]), soft_wrap=True, highlight=False, markup=False
+        )
 
 
 @app.command()
@@ -119,6 +126,9 @@ def export(
     threshold: Annotated[
         float | None, typer.Option(help="At least so probable (0 to 1).", min=0, max=1)
     ] = None,
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="Even if the search was saved over another collection.")
+    ] = False,
 ) -> None:
     """Write labels and results of a saved search, the best first."""
     from ital.collection import Collection
@@ -126,9 +136,11 @@ def export(
 
     with errors_as_messages():
         opened = Collection.open(collection)
-        results = exporting.found(opened, opened.load_search(search), top, threshold)
+        if out.exists() and search.exists() and out.samefile(search):
+            raise ValueError(f"out must not replace the search, got {str(out)!r}")
+        results = exporting.found(opened, opened.load_search(search, adopt), top, threshold)
         exporting.write(kind, results, opened.root, out)
-    Console().print(f"{len(results)} pictures")
+    Console(stderr=True).print(f"{len(results)} pictures")
     print_paths([out])
 
 

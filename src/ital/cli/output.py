@@ -56,5 +56,6 @@ def indexing() -> Iterator[Callable[[Any], None]]:
 
 
 def print_paths(paths: list[Path]) -> None:
+    """Say what was written; beside standard output, which may be what it was written to."""
     for path in paths:
-        Console().print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
+        Console(stderr=True).print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)

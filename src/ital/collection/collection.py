@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import os
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -19,7 +20,7 @@ from ital.collection import pca, pictures
 from ital.collection.encoder import Encoder, Vectors
 from ital.collection.models import Model
 from ital.collection.pictures import Picture, UnreadableError
-from ital.collection.scan import Skipped
+from ital.collection.scan import Skipped, is_unicode
 from ital.collection.store import EmptyError, Store, StoreError, Table
 from ital.pool import Pool
 from ital.search import Search
@@ -77,11 +78,11 @@ class Collection:
     ) -> Collection:
         """A collection in memory, of embeddings from elsewhere.
 
-        ``paths`` are those of the pictures, from ``root`` on. Identifiers are 1, 2, and so on if
-        none are given.
+        ``paths`` are those of the pictures, from ``root`` on or whole, and lie within it.
+        Identifiers are 1, 2, and so on if none are given.
         """
         vectors = unit_vectors(features)
-        names = [str(path) for path in paths]
+        names = paths_within(Path(root), [str(path) for path in paths])
         if len(names) != len(vectors):
             raise ValueError(f"paths must be {len(vectors)}, one for each vector, got {len(names)}")
         given = np.arange(1, len(vectors) + 1) if ids is None else ids
@@ -130,7 +131,7 @@ class Collection:
         kind = None
         if self._store is not None and self._table is not None:
             kind = f"{self._table.fingerprint} {self._dimension}"
-        return Pool(self.features(), self.ids, kind)
+        return Pool(self.features(), self.ids, kind, self.store_id)
 
     def search(self, **kwargs: Any) -> Search:
         """A search over the collection, with identifiers instead of row numbers.
@@ -139,9 +140,13 @@ class Collection:
         """
         return Search(self.pool, **kwargs)
 
-    def load_search(self, path: str | PathLike[str]) -> Search:
-        """A search over the collection that was saved, whatever pictures came and went since."""
-        return Search.load(path, self.pool)
+    def load_search(self, path: str | PathLike[str], adopt: bool = False) -> Search:
+        """A search over the collection that was saved, whatever pictures came and went since.
+
+        One of another collection is refused, for its identifiers mean other pictures; unless you
+        ``adopt`` it, because you know that they mean the same.
+        """
+        return Search.load(path, self.pool, adopt)
 
     def knew(self, identifier: int) -> bool:
         """Whether a picture is or was here: identifiers are never given twice."""
@@ -240,6 +245,31 @@ def unit_vectors(features: npt.ArrayLike) -> Vectors:
             result[start : start + _ROWS] = part / np.where(length > 0, length, 1)
     checks.finite_rows(finite, "features")
     return result
+
+
+def paths_within(root: Path, names: Sequence[str]) -> list[str]:
+    """Paths of pictures from ``root`` on. None may lead out of it; whole ones are cut there."""
+    places = [Path(os.path.normpath(root.absolute())), root.resolve()]
+    found = [_within(places, name) for name in names]
+    if None in found:
+        row = found.index(None)
+        raise ValueError(
+            f"paths must be those of files in the folder {str(root)!r}, got {names[row]!r} in row "
+            f"{row}"
+        )
+    return [name for name in found if name is not None]
+
+
+def _within(places: Sequence[Path], name: str) -> str | None:
+    """A path from one of several names of a folder on, or ``None`` if it is in none of them."""
+    path = Path(os.path.normpath(name))
+    if path.anchor:
+        cut = [path.relative_to(place) for place in places if path.is_relative_to(place)]
+        if not cut:
+            return None
+        path, name = cut[0], cut[0].as_posix()
+    inside = path.parts and path.parts[0] != ".."
+    return name if inside and "\0" not in name and is_unicode(name) else None
 
 
 def _decoded(file: Any, name: Any, least: int) -> Picture:

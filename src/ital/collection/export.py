@@ -5,13 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
 from ital import checks
+from ital.collection import pictures
 from ital.collection.collection import Collection
+from ital.collection.pictures import UnreadableError
+from ital.collection.store import Store
 from ital.durable import write_whole
 from ital.search import Search
 
@@ -100,8 +105,16 @@ FOLDERS: dict[str, Callable[[Path, Path], object]] = {
 
 
 def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> None:
-    """Write results to a file, or to a folder that is new or empty."""
+    """Write results to a file, or to a folder that is new or empty.
+
+    A table or a list may replace an older one, but no picture and nothing of a collection.
+    """
+    store = Store.around(out)
+    if store is not None:
+        raise ValueError(f"out must not lie in the collection {store.folder}, got {str(out)!r}")
     if kind in FILES:
+        if out.is_file() and _is_picture(out, results, root):
+            raise ValueError(f"out must not replace a picture, but {str(out)!r} is one")
         write_whole(out, FILES[kind](results, root))
         return
     if kind not in FOLDERS:
@@ -114,6 +127,20 @@ def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for one in results:
         FOLDERS[kind](root.resolve() / one.path, out / file_name(one, len(results)))
+
+
+def _is_picture(out: Path, results: Sequence[Found], root: Path) -> bool:
+    """Whether there is a picture already: by what it is, whatever it is called."""
+    known = out.stat()
+    for one in results:
+        with suppress(OSError):  # it may have gone
+            if os.path.samestat((root / one.path).stat(), known):
+                return True
+    try:
+        with pictures.quietly(), out.open("rb") as file:
+            return bool(pictures.kind(file))
+    except UnreadableError:
+        return False
 
 
 def file_name(one: Found, count: int) -> str:

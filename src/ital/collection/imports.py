@@ -17,10 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import parquet
 
-from ital.collection.collection import Collection, unit_vectors
+from ital.collection.collection import Collection, paths_within, unit_vectors
 from ital.collection.reader import Content
 from ital.collection.store import Row, Store, Table
-from ital.pool import Pool
+from ital.pool import HASHED, Pool
 
 FEATURES = ("features", "embedding", "embeddings", "vector", "vectors", "X")
 PATHS = ("paths", "path", "file", "files", "filename", "image")
@@ -41,8 +41,8 @@ def import_embeddings(
         file: ``.npy``, ``.npz``, ``.parquet`` or a ``.lance`` table.
         to: the folder for the collection. One that is there gets a second set of embeddings, and
             pictures keep their identifiers by their paths.
-        paths: where the pictures are, if the file does not tell, from ``root`` on.
-        root: the folder of the pictures.
+        paths: where the pictures are, if the file does not tell, from ``root`` on or whole.
+        root: the folder of the pictures. None may lie outside of it, and some must be there.
 
     """
     features, own = _read(Path(file))
@@ -52,14 +52,20 @@ def import_embeddings(
     if names is None:
         raise ValueError(f"paths must be given, for {file} does not tell where its pictures are")
     vectors = unit_vectors(features)
+    names = paths_within(Path(root), names)
     if len(names) != len(vectors) or len(set(names)) != len(names):
         raise ValueError(
             f"paths must be different, one for each of {len(vectors)} vectors, got {len(names)}, "
             f"{len(set(names))} of them different"
         )
+    if len(missing(Path(root), names)) == len(names):
+        raise ValueError(
+            f"root must be the folder of the pictures, got {str(root)!r}: none of {len(names)} "
+            "pictures found there"
+        )
     digest = hashlib.sha256(Pool(vectors).fingerprint.encode())
     digest.update("\0".join(names).encode())
-    fingerprint = f"import-{digest.hexdigest()[:16]}"
+    fingerprint = f"{HASHED}{digest.hexdigest()[:16]}"
     store = Store.create(Path(to), Path(root))
     with store.locked():
         ids = _identifiers(store, names)
@@ -70,6 +76,18 @@ def import_embeddings(
             _write(store.create_table(fingerprint, vectors.shape[1]), ids, names, vectors)
         store.use(fingerprint, None)
     return Collection.open(store.folder)
+
+
+def missing(root: Path, names: Sequence[str]) -> list[str]:
+    """The paths where there is no file, or none that can be reached."""
+
+    def is_there(path: Path) -> bool:
+        try:
+            return path.is_file()
+        except OSError:
+            return False
+
+    return [name for name in names if not is_there(root / name)]
 
 
 def _identifiers(store: Store, names: Sequence[str]) -> list[int]:

@@ -13,7 +13,7 @@ import secrets
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -111,6 +111,15 @@ class Store:
         raise StoreError(
             f"{path} must be a folder that was indexed, but has no {FOLDER}: run ital index first"
         )
+
+    @classmethod
+    def around(cls, path: Path) -> Store | None:
+        """The collection in whose own folder a path lies, if it does."""
+        for folder in path.resolve().parents:
+            if (folder / _ABOUT).is_file():
+                with suppress(StoreError):  # others may call a file so as well
+                    return cls(folder)
+        return None
 
     @classmethod
     def create(cls, folder: Path, root: Path) -> Store:
@@ -246,6 +255,8 @@ class Store:
         """Say in a sentence what LanceDB and the file system say in many."""
         try:
             yield
+        except StoreError:
+            raise
         except (OSError, RuntimeError, ValueError) as error:
             text = " ".join(str(error).split())
             full = any(word in text for word in ("No space left", "os error 28", "File too large"))
@@ -341,7 +352,9 @@ class Table:
         try:
             return self._table.search().where(condition).select(columns).to_arrow()
         except (OSError, RuntimeError, ValueError):
-            # The version that was opened has been tidied away since.
+            # The version that was opened has been tidied away since, or all of the collection.
+            if self._store._read_about().id != self._store.about.id:
+                raise StoreError(f"the collection in {self._store.folder} was made anew") from None
             self._table.checkout_latest()
             self._addresses = None
             return self._table.search().where(condition).select(columns).to_arrow()

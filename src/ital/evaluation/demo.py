@@ -12,6 +12,7 @@ from PIL import Image
 
 from ital.collection import Collection
 from ital.collection.emoji import Sample, Truth
+from ital.durable import write_whole
 from ital.evaluation.metrics import average_precision
 from ital.evaluation.protocol import Round, feedback_rounds
 from ital.search import Search
@@ -102,4 +103,6 @@ def draw(demo: Demo, path: Path) -> None:
     axes.legend(loc="upper left", frameon=False)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=120)
+    stream = io.BytesIO()
+    figure.savefig(stream, format=path.suffix[1:] or "png", dpi=120)
+    write_whole(path, stream.getvalue())
