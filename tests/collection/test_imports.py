@@ -198,6 +198,7 @@ class TestWhereThePicturesAre:
         ({"embedding": [[1.0], [2.0]], "path": ["a", "a"]}, "paths must be different"),
         ({"embedding": [[1.0], [2.0]], "path": ["a", "../a"]}, "paths must be those of files"),
         ({"embedding": [[1.0], [float("nan")]], "path": ["a", "b"]}, "finite"),
+        ({"embedding": [[1.0], [0.0]], "path": ["a", "b"]}, "hold zeros alone, .* row 1"),
         ({"embedding": [[1.0], [2.0]], "path": ["a", None]}, "paths must be"),
     ],
 )
