@@ -95,11 +95,11 @@ def import_(
     Vectors are looked for under the names features, embedding(s), vector(s) and X, paths under
     path(s), file(s), filename and image.
     """
-    from ital.collection.imports import import_embeddings, missing
+    from ital.collection.imports import import_embeddings, missing, read_paths
     from ital.collection.scan import printable
 
     with errors_as_messages():
-        names = None if paths is None else paths.read_text(encoding="utf-8").splitlines()
+        names = None if paths is None else read_paths(paths)
         collection = import_embeddings(file, to, names, root)
         dimension = collection.features().shape[1]
         absent = missing(collection.root, collection.paths)
