@@ -242,7 +242,7 @@ def test_other_files(tmp_path):
 
 def test_a_list_of_paths(tmp_path):
     file = tmp_path / "names.txt"
-    names = ["ü b.png", " c .png", "line\u2028separator\x85.png"]
+    names = ["ü b.png", " c .png", "line\u2028separator\x85\r.png"]
     for text in ("\n".join(names), "".join(f"{name}\n" for name in names)):
         for encoding, end in (("utf-8", "\n"), ("utf-8-sig", "\r\n")):
             file.write_text(text, encoding, newline=end)
