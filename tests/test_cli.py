@@ -183,6 +183,27 @@ class TestCollections:
         assert result.stdout == (tmp_path / "found.csv").read_text()
         assert "6 pictures" in result.stderr
 
+    def test_export_of_names_with_line_breaks(self, folder, tmp_path):
+        draw(folder / "line\nbreak.png", 9)
+        invoke("index", folder)
+        search = ital.Collection.open(folder).search()
+        search.query(relevant=[2])
+        search.save(tmp_path / "search.json")
+        out = tmp_path / "found"
+        export = ("export", folder, tmp_path / "search.json", "--out", out, "--format")
+        result = invoke(*export, "paths")
+        assert result.exit_code == 0
+        assert len(out.read_text().splitlines()) == 6
+        words = " ".join(result.stderr.split())
+        assert "6 pictures" in words
+        assert "1 left out for line breaks in their paths" in words
+        assert "line\\nbreak.png" in words
+        assert "--format paths0" in words
+        result = invoke(*export, "paths0")
+        assert "7 pictures" in result.stderr
+        assert "left out" not in result.stderr
+        assert str(folder / "line\nbreak.png") in out.read_text().split("\0")
+
     def test_export_does_not_replace_the_search(self, folder, search, tmp_path):
         before = search.read_bytes()
         (tmp_path / "link").symlink_to("search.json")

@@ -125,3 +125,8 @@ def finite_rows(finite: npt.NDArray[np.bool_], name: str) -> None:
             f"{name} must be finite, but {rows.size} of {finite.size} rows hold NaN, infinite or "
             f"overflowing values, the first of them row {rows[0]}"
         )
+
+
+def numpy_says(error: Exception) -> str:
+    """Why NumPy cannot read a file, without its advice to trust the file and load it unsafely."""
+    return "it holds no numbers" if "pickle" in str(error) else str(error)

@@ -250,12 +250,32 @@ def test_models_side_by_side(tmp_path):
 
 class TestFromArrays:
     def test_vectors_are_brought_to_length_one(self):
-        features = np.array([[3, 4], [0, 0], [-1, 0]])
+        features = np.array([[3, 4], [0, 1], [-1, 0]])
         collection = Collection.from_arrays(features, ["a", "b", "c"])
         assert collection.features().dtype == np.float32
-        np.testing.assert_allclose(collection.features(), [[0.6, 0.8], [0, 0], [-1, 0]])
+        np.testing.assert_allclose(collection.features(), [[0.6, 0.8], [0, 1], [-1, 0]])
         assert collection.ids.tolist() == [1, 2, 3]
         assert collection.skipped == []
+
+    def test_their_digits_do_not_change(self):
+        """Searches know features of arrays again by each of their digits."""
+        features = np.random.default_rng(0).normal(size=(1000, 7))
+        wanted = features / np.linalg.norm(features, axis=1, keepdims=True)
+        found = Collection.from_arrays(features, list(map(str, range(1000)))).features()
+        np.testing.assert_array_equal(found, wanted.astype(np.float32))
+
+    @pytest.mark.parametrize("length", [5e-324, 1e-300, 1e-160, 1e-40, 1e150])
+    def test_however_short_or_long_they_are(self, length):
+        features = np.array([[3, 4], [1, 1], [-1, 0]]) * length
+        collection = Collection.from_arrays(features, ["a", "b", "c"])
+        wanted = np.array([[3, 4], [1, 1], [-1, 0]]) / np.array([[5], [np.sqrt(2)], [1]])
+        np.testing.assert_allclose(collection.features(), wanted, atol=1e-6)
+
+    def test_vectors_of_no_length_are_refused(self):
+        features = np.ones((5000, 2), np.float32)
+        features[[4321, 4999]] = 0
+        with pytest.raises(ValueError, match=r"2 of 5000 rows hold zeros alone, .* row 4321"):
+            Collection.from_arrays(features, [f"{number}.png" for number in range(5000)])
 
     def test_pictures_are_read_from_their_files(self, indexed):
         collection = Collection.from_arrays(np.eye(2), ["01.png", "02.png"], [4, 9], indexed)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from making import draw
 
-from ital.collection import Collection, index
+from ital.collection import Collection, imports, index
 from ital.collection.export import FILES, Found, file_name, found, to_csv, write
 
 
@@ -63,6 +63,7 @@ def test_tables_and_lists(searched, tmp_path):
     assert content["root"] == str(tmp_path / "pictures")
     lines = (tmp_path / "paths").read_text("utf-8").splitlines()
     assert lines == [str(tmp_path / "pictures" / one.path) for one in listed]
+    assert (tmp_path / "paths0").read_text("utf-8").split("\0") == [*lines, ""]
 
 
 @pytest.mark.parametrize("kind", ["copies", "links"])
@@ -90,9 +91,20 @@ def test_long_names_and_line_breaks(tmp_path):
     assert [file.read_bytes() for file in files] == [
         (tmp_path / name).read_bytes() for name in names
     ]
-    with pytest.raises(ValueError, match="choose the format json"):
-        write("paths", listed, tmp_path, tmp_path / "paths")
-    assert not (tmp_path / "paths").exists()
+    paths = [str(tmp_path / name) for name in names]
+    # A list can hold all but the one with the line break, and says so.
+    assert write("paths", listed, tmp_path, tmp_path / "paths") == listed[2:]
+    assert (tmp_path / "paths").read_text("utf-8") == f"{paths[0]}\n{paths[1]}\n"
+    assert imports.read_paths(tmp_path / "paths") == paths[:2]
+    for kind in ("paths0", "json", "csv"):
+        assert write(kind, listed, tmp_path, tmp_path / kind) == []
+    assert (tmp_path / "paths0").read_text("utf-8") == "".join(f"{path}\0" for path in paths)
+
+
+def test_a_line_break_in_the_path_of_the_folder(tmp_path):
+    listed = [Found(1, 1, "a.png", 1.0, 1.0, "")]
+    assert write("paths", listed, tmp_path / "line\nbreak", tmp_path / "paths") == listed
+    assert (tmp_path / "paths").read_text() == ""
 
 
 def test_no_picture_is_replaced(searched, tmp_path, monkeypatch):
@@ -144,7 +156,7 @@ def test_missing_pictures_stop_it_before_it_begins(searched, tmp_path):
 
 
 def test_other_formats(tmp_path):
-    with pytest.raises(ValueError, match="format must be one of csv, json, paths, copies, links"):
+    with pytest.raises(ValueError, match="one of csv, json, paths, paths0, copies, links, got"):
         write("xls", [], tmp_path, tmp_path / "out")
 
 

@@ -198,6 +198,7 @@ class TestWhereThePicturesAre:
         ({"embedding": [[1.0], [2.0]], "path": ["a", "a"]}, "paths must be different"),
         ({"embedding": [[1.0], [2.0]], "path": ["a", "../a"]}, "paths must be those of files"),
         ({"embedding": [[1.0], [float("nan")]], "path": ["a", "b"]}, "finite"),
+        ({"embedding": [[1.0], [0.0]], "path": ["a", "b"]}, "hold zeros alone, .* row 1"),
         ({"embedding": [[1.0], [2.0]], "path": ["a", None]}, "paths must be"),
     ],
 )
@@ -215,8 +216,9 @@ def test_broken_files(tmp_path, kind):
     whole = file.read_bytes()
     for content in (b"", b"nonsense", whole[: len(whole) // 2]):
         file.write_bytes(content)
-        with pytest.raises(ValueError, match=f"must be a {kind} file"):
+        with pytest.raises(ValueError, match=f"must be a {kind} file") as error:
             import_embeddings(file, tmp_path / "store", paths or PATHS)
+        assert "pickle" not in str(error.value)
 
 
 def test_other_files(tmp_path):
@@ -225,8 +227,10 @@ def test_other_files(tmp_path):
     with pytest.raises(FileNotFoundError, match="must be there"):
         import_embeddings(tmp_path / "a.npy", tmp_path / "store")
     np.save(tmp_path / "a.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match=r"must be a \.npy file"):
-        import_embeddings(tmp_path / "a.npy", tmp_path / "store", ["a"])
+    np.savez(tmp_path / "a.npz", X=np.array([{}], dtype=object), paths=["a"])
+    for kind, words in (("npy", "Python objects"), ("npz", "it holds no numbers")):
+        with pytest.raises(ValueError, match=rf"must be a \.{kind} file, but: .*{words}"):
+            import_embeddings(tmp_path / f"a.{kind}", tmp_path / "store", ["a"])
     np.save(tmp_path / "b.npy", VECTORS)
     (tmp_path / "b.npy").rename(tmp_path / "b.npz")
     with pytest.raises(ValueError, match="single array"):
@@ -234,3 +238,15 @@ def test_other_files(tmp_path):
     (tmp_path / "b.lance").mkdir()
     with pytest.raises(ValueError, match=r"must be a \.lance file"):
         import_embeddings(tmp_path / "b.lance", tmp_path / "store")
+
+
+def test_a_list_of_paths(tmp_path):
+    file = tmp_path / "names.txt"
+    names = ["ü b.png", " c .png", "line\u2028separator\x85\r.png"]
+    for text in ("\n".join(names), "".join(f"{name}\n" for name in names)):
+        for encoding, end in (("utf-8", "\n"), ("utf-8-sig", "\r\n")):
+            file.write_text(text, encoding, newline=end)
+            assert imports.read_paths(file) == names
+    file.write_text("a.png\nü.png\n", "latin-1")
+    with pytest.raises(ValueError, match=rf"'{file}' must be text in UTF-8, but: line 2"):
+        imports.read_paths(file)

@@ -97,19 +97,19 @@ def import_(
     Vectors are looked for under the names features, embedding(s), vector(s) and X, paths under
     path(s), file(s), filename and image.
     """
-    from ital.collection.imports import import_embeddings, missing
+    from ital.collection.imports import import_embeddings, missing, read_paths
     from ital.collection.scan import printable
 
     with errors_as_messages():
-        names = None if paths is None else paths.read_text(encoding="utf-8").splitlines()
+        names = None if paths is None else read_paths(paths)
         collection = import_embeddings(file, to, names, root)
         dimension = collection.features().shape[1]
         absent = missing(collection.root, collection.paths)
     Console().print(f"{len(collection)} pictures of {dimension} dimensions are in {to}")
     if absent:
-        note = f"{len(absent)} of {len(collection)} pictures are not there, the first of them "
-        Console(stderr=True).print(
-            note + printable(absent[0]), soft_wrap=True, highlight=False, markup=False
+        _note(
+            f"{len(absent)} of {len(collection)} pictures are not there, the first of them "
+            f"{printable(absent[0])}"
         )
 
 
@@ -120,7 +120,11 @@ def export(
     out: Annotated[Path, typer.Option(help="The file, or folder, to write.")],
     kind: Annotated[
         str,
-        typer.Option("--format", help="csv, json, paths, copies (a folder of them) or links."),
+        typer.Option(
+            "--format",
+            help="csv, json, paths (on lines), paths0 (a NUL after each), or a folder of copies or "
+            "links.",
+        ),
     ] = "csv",
     top: Annotated[int | None, typer.Option(help="So many of the best.", min=1)] = None,
     threshold: Annotated[
@@ -133,15 +137,25 @@ def export(
     """Write labels and results of a saved search, the best first."""
     from ital.collection import Collection
     from ital.collection import export as exporting
+    from ital.collection.scan import printable
 
     with errors_as_messages():
         opened = Collection.open(collection)
         if out.exists() and search.exists() and out.samefile(search):
             raise ValueError(f"out must not replace the search, got {str(out)!r}")
         results = exporting.found(opened, opened.load_search(search, adopt), top, threshold)
-        exporting.write(kind, results, opened.root, out)
-    Console(stderr=True).print(f"{len(results)} pictures")
+        left_out = exporting.write(kind, results, opened.root, out)
+    Console(stderr=True).print(f"{len(results) - len(left_out)} pictures")
+    if left_out:
+        _note(
+            f"{len(left_out)} left out for line breaks in their paths, the first of them "
+            f"{printable(left_out[0].path)}: --format paths0 has them all"
+        )
     print_paths([out])
+
+
+def _note(text: str) -> None:
+    Console(stderr=True).print(text, soft_wrap=True, highlight=False, markup=False)
 
 
 def _print_skipped(skipped: Sequence[Any]) -> None:

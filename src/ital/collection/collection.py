@@ -233,17 +233,28 @@ class Collection:
 
 
 def unit_vectors(features: npt.ArrayLike) -> Vectors:
-    """Vectors in single precision, at length 1; zeros stay as they are."""
+    """Vectors in single precision, at length 1."""
     array = checks.matrix(features, "features")
     result = np.empty(array.shape, np.float32)
-    finite = np.empty(len(array), dtype=bool)
+    finite, known = np.empty((2, len(array)), dtype=bool)
     for start in range(0, len(array), _ROWS):
-        part = array[start : start + _ROWS].astype(np.float64)
-        finite[start : start + _ROWS] = checks.squares_are_finite(part)
-        with np.errstate(invalid="ignore", over="ignore"):
-            length = np.linalg.norm(part, axis=1, keepdims=True)
-            result[start : start + _ROWS] = part / np.where(length > 0, length, 1)
+        rows = slice(start, start + _ROWS)
+        part = array[rows].astype(np.float64)
+        finite[rows] = checks.squares_are_finite(part)
+        largest = np.abs(part).max(axis=1, keepdims=True)
+        known[rows] = largest[:, 0] > 0
+        # Divided by a power of two that is close to it, for which there is no rounding and after
+        # which not all squares vanish.
+        part = np.ldexp(part, -np.frexp(largest)[1])
+        with np.errstate(invalid="ignore"):
+            result[rows] = part / np.linalg.norm(part, axis=1, keepdims=True)
     checks.finite_rows(finite, "features")
+    if not known.all():
+        empty = np.flatnonzero(~known)
+        raise ValueError(
+            f"features must have a length, but {empty.size} of {len(array)} rows hold zeros alone, "
+            f"the first of them row {empty[0]}"
+        )
     return result
 
 

@@ -82,11 +82,26 @@ def to_json(results: Sequence[Found], root: Path) -> str:
 
 
 def to_paths(results: Sequence[Found], root: Path) -> str:
-    """Whole paths, one on each line."""
-    for one in results:
-        if "\n" in one.path:
-            raise ValueError(f"a list of paths cannot hold {one.path!r}: choose the format json")
-    return "".join(f"{root.resolve() / one.path}\n" for one in results)
+    """Whole paths, one on each line, of all that are not ``left_out``."""
+    return "".join(f"{path}\n" for path in _whole(results, root) if "\n" not in path)
+
+
+def to_paths0(results: Sequence[Found], root: Path) -> str:
+    """Whole paths, whatever is in them, with a NUL after each: for xargs -0."""
+    return "".join(f"{path}\0" for path in _whole(results, root))
+
+
+def left_out(kind: str, results: Sequence[Found], root: Path) -> list[Found]:
+    """What a format cannot hold: a list of lines has no place for a path with a line break."""
+    if kind != "paths":
+        return []
+    paths = _whole(results, root)
+    return [one for one, path in zip(results, paths, strict=True) if "\n" in path]
+
+
+def _whole(results: Sequence[Found], root: Path) -> list[str]:
+    folder = root.resolve()
+    return [str(folder / one.path) for one in results]
 
 
 _NAME, _SUFFIX = 255, 16
@@ -96,6 +111,7 @@ FILES: dict[str, Callable[[Sequence[Found], Path], str]] = {
     "csv": lambda results, root: to_csv(results),
     "json": to_json,
     "paths": to_paths,
+    "paths0": to_paths0,
 }
 FOLDERS: dict[str, Callable[[Path, Path], object]] = {
     "copies": shutil.copy2,
@@ -104,8 +120,8 @@ FOLDERS: dict[str, Callable[[Path, Path], object]] = {
 """What can be written, by name: files of text, and folders of pictures."""
 
 
-def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> None:
-    """Write results to a file, or to a folder that is new or empty.
+def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> list[Found]:
+    """Write results to a file, or to a folder that is new or empty. Returns what is ``left_out``.
 
     A table or a list may replace an older one, but no picture and nothing of a collection.
     """
@@ -116,7 +132,7 @@ def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> None:
         if out.is_file() and _is_picture(out, results, root):
             raise ValueError(f"out must not replace a picture, but {str(out)!r} is one")
         write_whole(out, FILES[kind](results, root))
-        return
+        return left_out(kind, results, root)
     if kind not in FOLDERS:
         raise ValueError(f"format must be one of {', '.join([*FILES, *FOLDERS])}, got {kind!r}")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -127,6 +143,7 @@ def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for one in results:
         FOLDERS[kind](root.resolve() / one.path, out / file_name(one, len(results)))
+    return []
 
 
 def _is_picture(out: Path, results: Sequence[Found], root: Path) -> bool:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import parquet
 
+from ital.checks import numpy_says
 from ital.collection.collection import Collection, paths_within, unit_vectors
 from ital.collection.reader import Content
 from ital.collection.store import Row, Store, Table
@@ -76,6 +77,18 @@ def import_embeddings(
             _write(store.create_table(fingerprint, vectors.shape[1]), ids, names, vectors)
         store.use(fingerprint, None)
     return Collection.open(store.folder)
+
+
+def read_paths(file: Path) -> list[str]:
+    """The lines of a text file."""
+    content = file.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        message = f"{str(file)!r} must be text in UTF-8, but: line {line} is not"
+        raise ValueError(message) from error
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
 def missing(root: Path, names: Sequence[str]) -> list[str]:
@@ -167,7 +180,7 @@ def _as_os_error() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise OSError(str(error)) from error
+        raise OSError(numpy_says(error)) from error
 
 
 def _columns(file: Path, table: pa.Table) -> tuple[Any, list[str] | None]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ital import checks
+from ital.checks import numpy_says
 from ital.collection.encoder import Vectors
 from ital.collection.store import StoreError, Table
 from ital.durable import write_whole
@@ -69,7 +70,9 @@ def load(folder: Path, fingerprint: str, dimension: int) -> Projection:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as saved:
             return Projection(saved["mean"], saved["components"])
     except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise StoreError(f"{path} must hold principal components, but: {error}") from error
+        raise StoreError(
+            f"{path} must hold principal components, but: {numpy_says(error)}"
+        ) from error
 
 
 def _sample(table: Table) -> Vectors:

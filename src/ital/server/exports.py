@@ -10,32 +10,36 @@ from pathlib import Path
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from ital.collection.export import FILES, Found, file_name
+from ital.collection.export import FILES, Found, file_name, left_out
 from ital.collection.scan import inside
-from ital.server.problems import RefusedError
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "paths": "text/plain; charset=utf-8",
+    "paths0": "application/octet-stream",
     "zip": "application/zip",
 }
 """What a download is, by its format."""
+
+LEFT_OUT = "Left-Out"
+"""The header with the number of results that a format cannot hold, if there are any."""
 
 _PIECE = 1 << 18
 
 
 def download(kind: str, results: list[Found], root: Path, name: str) -> Response:
     """Results in a format, as a file of a name."""
-    ending = {"paths": "txt"}.get(kind, kind)
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
+    ending = {"paths": "txt", "paths0": "txt"}.get(kind, kind)
+    headers = {}
+    if missed := len(left_out(kind, results, root)):
+        # A program sees the header, a person the name of the file.
+        headers[LEFT_OUT] = str(missed)
+        name = f"{name}-without-{missed}"
+    headers["Content-Disposition"] = f'attachment; filename="{name}.{ending}"'
     if kind == "zip":
         return StreamingResponse(_zip(results, root), media_type=TYPES[kind], headers=headers)
-    try:
-        content = FILES[kind](results, root)
-    except ValueError as error:
-        raise RefusedError(str(error)) from error
-    return Response(content, media_type=TYPES[kind], headers=headers)
+    return Response(FILES[kind](results, root), media_type=TYPES[kind], headers=headers)
 
 
 class _Pipe(io.RawIOBase):

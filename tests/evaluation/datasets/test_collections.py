@@ -92,7 +92,8 @@ class TestMirflickr:
 
     def test_broken_features(self, mirflickr):
         (mirflickr / "features.npy").write_bytes(b"nothing")
-        with pytest.raises(DataError, match=r"features.npy must be an array of feature vectors"):
+        message = r"features.npy must be an array of feature vectors, but: it holds no numbers"
+        with pytest.raises(DataError, match=message):
             load("mirflickr")
         np.save(mirflickr / "features.npy", np.zeros(50))
         with pytest.raises(DataError, match=r"got an array of the shape \(50,\)"):
@@ -147,7 +148,7 @@ class TestImageNet:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (None, "must be an array of feature vectors, but"),
+            (None, "must be an array of feature vectors, but: it holds no numbers"),
             (np.zeros(4), r"got an array of the shape \(4,\)"),
             (np.full((8, 3), np.nan), "got NaN or infinite"),
             (np.zeros((8, 4)), r"as many features an image, got \[3, 4\]"),

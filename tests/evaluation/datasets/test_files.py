@@ -110,7 +110,7 @@ class TestArchive:
             ({"X_train": np.full((30, 5), "x")}, "finite real numbers, got <U1"),
             ({"class_names": ["a", "b"]}, "3 classes, but class_names of shape"),
             ({"y_test": np.zeros(12, dtype=int)}, "images of every class, but has none of 1, 2"),
-            ({"y_train": np.array([None] * 30)}, "must be a NumPy archive"),
+            ({"y_train": np.array([None] * 30)}, "NumPy archive .*, but: it holds no numbers"),
             ({"class_names": "abc"}, "3 classes, but class_names of shape"),
             ({"X_train": np.zeros((30, 0))}, "one feature vector for each image"),
             ({"y_train": np.zeros(30)}, "must have images of two or more classes"),
@@ -125,8 +125,11 @@ class TestArchive:
     @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"no archive", npy()])
     def test_refuses_what_is_no_archive(self, tmp_path, content):
         (tmp_path / "mine.npz").write_bytes(content)
-        with pytest.raises(DataError, match=r"mine\.npz must be a NumPy archive of X_train"):
+        with pytest.raises(
+            DataError, match=r"mine\.npz must be a NumPy archive of X_train"
+        ) as error:
             load(str(tmp_path / "mine.npz"))
+        assert "pickle" not in str(error.value)
 
     def test_refuses_what_is_not_there(self, tmp_path):
         with pytest.raises(DataError, match=r"looked for .*nothing\.npz"):

@@ -485,7 +485,7 @@ export interface paths {
         };
         /**
          * Export
-         * @description Results to keep, the best first.
+         * @description Results to keep, the best first. Paths have a line each, or in paths0 a NUL after each.
          */
         get: operations["export_api_v1_searches__s__export_get"];
         put?: never;
@@ -2413,7 +2413,7 @@ export interface operations {
     export_api_v1_searches__s__export_get: {
         parameters: {
             query?: {
-                format?: "csv" | "json" | "paths" | "zip";
+                format?: "csv" | "json" | "paths" | "paths0" | "zip";
                 threshold?: number | null;
                 top?: number | null;
             };
@@ -2428,12 +2428,15 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description How many pictures are not in the list of paths, for there are line breaks in theirs. The format paths0 has them all. */
+                    "Left-Out"?: number;
                     [name: string]: unknown;
                 };
                 content: {
                     "text/csv; charset=utf-8": unknown;
                     "application/json": unknown;
                     "text/plain; charset=utf-8": unknown;
+                    "application/octet-stream": unknown;
                     "application/zip": unknown;
                 };
             };

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ital.checks import numpy_says
 from ital.evaluation.datasets.base import (
     DataError,
     Dataset,
@@ -53,7 +54,9 @@ def archive(path: Path, name: str | None = None, **known: Any) -> Dataset:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
             arrays = {key: data[key] for key in data.files}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, TypeError) as error:
-        raise DataError(f"{path} must be a NumPy archive of {wanted}, but: {error}") from error
+        raise DataError(
+            f"{path} must be a NumPy archive of {wanted}, but: {numpy_says(error)}"
+        ) from error
     if {"X", "y"} <= arrays.keys() and "X_train" not in arrays:
         _check(path, arrays["X"], arrays["y"])
         train, test = split(path, arrays["y"], len(arrays["y"]), 0.25, seed=0)

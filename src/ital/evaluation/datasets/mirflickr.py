@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ital.checks import IntArray
+from ital.checks import IntArray, numpy_says
 from ital.evaluation.datasets.base import (
     DataError,
     Dataset,
@@ -55,7 +55,9 @@ def _features(path: Path) -> Features:
     try:
         features: Features = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise DataError(f"{path} must be an array of feature vectors, but: {error}") from error
+        raise DataError(
+            f"{path} must be an array of feature vectors, but: {numpy_says(error)}"
+        ) from error
     check_features(path, features)
     return features
 

@@ -116,17 +116,29 @@ def explanation(s: Text, picture: PictureId, server: Shared) -> schemas.Explanat
 
 @router.get(
     "/searches/{s}/export",
-    responses={**MISSING, 200: {"content": {kind: {} for kind in exports.TYPES.values()}}},
+    responses={
+        **MISSING,
+        200: {
+            "content": {kind: {} for kind in exports.TYPES.values()},
+            "headers": {
+                exports.LEFT_OUT: {
+                    "description": "How many pictures are not in the list of paths, for there are "
+                    "line breaks in theirs. The format paths0 has them all.",
+                    "schema": {"type": "integer"},
+                }
+            },
+        },
+    },
     response_class=Response,
 )
 def export(
     s: Text,
     server: Shared,
-    format: Literal["csv", "json", "paths", "zip"] = "csv",  # noqa: A002  (its name in the API)
+    format: Literal["csv", "json", "paths", "paths0", "zip"] = "csv",  # noqa: A002  (in the API)
     threshold: Annotated[float | None, Query(ge=0, le=1)] = None,
     top: Annotated[int | None, Query(ge=1, le=2**31)] = None,
 ) -> Response:
-    """Results to keep, the best first."""
+    """Results to keep, the best first. Paths have a line each, or in paths0 a NUL after each."""
     with server.searches.memory.open(s) as opened:
         live = opened.live
         if not live.search.model.labels:
