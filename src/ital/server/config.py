@@ -35,6 +35,8 @@ class ServerSettings(BaseSettings):
     """Needed by everyone who is not on this machine; made up if none is given."""
     database: str | None = None
     """An address for SQLAlchemy; a SQLite file in the user's data folder if none is given."""
+    idle_seconds: int = Field(default=20, ge=1)
+    """How long a connection may keep us waiting for a request, or for the next part of its body."""
     upload_bytes: int = Field(default=64 * MEGABYTE, ge=1)
     memory_bytes: int = Field(default=2048 * MEGABYTE, ge=0)
     """For searches, beyond the features. Those used least recently leave it first."""
