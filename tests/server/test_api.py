@@ -178,6 +178,34 @@ class TestSearches:
         assert words in response.json()["detail"]
         assert client.get(f"{API}/searches").json() == []
 
+    @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None, "x"])
+    def test_bodies_that_are_not_said_to_be_json(self, client, search, collection, kind):
+        headers = {} if kind is None else {"Content-Type": kind}
+        body = json.dumps({"collection": collection, "relevant": [1]})
+        for method, path in (
+            ("POST", "searches"),
+            ("PATCH", f"searches/{search['id']}"),
+            ("POST", f"searches/{search['id']}/duplicate"),
+            ("POST", f"searches/{search['id']}/answers"),
+            ("PUT", f"searches/{search['id']}/settings"),
+        ):
+            response = client.request(method, f"{API}/{path}", content=body, headers=headers)
+            assert response.status_code == 415
+            assert response.json()["detail"] == (
+                f"Content-Type must be application/json, got {kind or 'none'}"
+            )
+        assert len(client.get(f"{API}/searches").json()) == 1
+        plain = client.post(
+            f"{API}/searches",
+            content=body,
+            headers={"Content-Type": "application/json; charset=utf-8"},
+        )
+        assert plain.status_code == 201
+        # What is said of nothing does not matter.
+        url = f"{API}/searches/{search['id']}/duplicate"
+        assert client.post(url, headers=headers).status_code == 201
+        assert "Field required" in client.post(f"{API}/searches", headers=headers).json()["detail"]
+
     def test_a_repeated_request_is_applied_once(self, client, search):
         body = answers(search, **{f"p{search['batch'][0]['id']}": "yes"})
         url = f"{API}/searches/{search['id']}/answers"

@@ -303,7 +303,21 @@ def test_heads(visit):
     assert client.head(f"{API}/collections").status_code == 200
     assert client.head(f"{API}/collections/none").status_code == 404
     # Not a stream without end, of which nothing would be sent.
-    assert client.head(f"{API}/collections/none/events").status_code != 200
+    for stream in ("collections/none/events", "searches/none/export"):
+        refused = client.head(f"{API}/{stream}")
+        assert refused.status_code == 405
+        assert refused.headers["allow"] == "GET"
+
+
+def test_what_cannot_be_done_to_something_that_is_there(visit):
+    """It is not taken for a part of the page that is missing."""
+    client = visit()
+    for path, allowed in ((f"{API}/collections", "GET"), (f"{API}/searches/x/undo", "POST")):
+        refused = client.delete(path)
+        assert refused.status_code == 405
+        assert refused.headers["allow"] == allowed
+    assert client.get(f"{API}/none").json() == {"detail": "Not Found"}
+    assert client.get(f"{API}/collections/", follow_redirects=False).status_code == 404
 
 
 class TestFilesThatTookTheirPlace:
