@@ -11,7 +11,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from ital.collection.export import FILES, Found, file_name
-from ital.collection.scan import inside
+from ital.collection.scan import open_inside
 from ital.server.problems import RefusedError
 
 TYPES = {
@@ -64,7 +64,7 @@ def _zip(results: list[Found], root: Path) -> Iterator[bytes]:
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_STORED) as archive:
         for one in results:
             try:
-                file = inside(root, root / one.path).open("rb")
+                file = open_inside(root, one.path)
             except OSError:
                 missing.append(one.path)
                 continue

@@ -1467,6 +1467,13 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Not changed */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Bad Request */
             400: {
                 headers: {
