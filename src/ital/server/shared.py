@@ -26,7 +26,7 @@ class Server:
             names = ", ".join(str(one.folder) for one in served)
             raise ValueError(f"two of {names} hold the same collection: index one of them anew")
         self.searches = Searches(database, self.served, settings.memory_bytes)
-        self.uploads = Uploads(database)
+        self.uploads = Uploads(database, settings.upload_pixels)
         self.stopping = asyncio.Event()
 
     def close(self) -> None:

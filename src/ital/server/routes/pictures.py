@@ -7,6 +7,7 @@ import hashlib
 import io
 import threading
 from contextlib import ExitStack
+from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from ital.collection import Collection, pictures
 from ital.collection.pictures import UnreadableError
 from ital.collection.store import StoreError
 from ital.server import files, schemas
+from ital.server.config import MEGABYTE
 from ital.server.problems import UnknownError
 from ital.server.shared import MISSING, Limit, Offset, OneOf, PictureId, Shared, Text
 
@@ -122,19 +124,23 @@ def original(served: OneOf, picture: PictureId, request: Request) -> Response:
 )
 async def upload(served: OneOf, server: Shared, request: Request) -> schemas.Upload:
     """Describe a picture from outside, which is the body of the request."""
-    most = server.settings.upload_bytes
-    content = bytearray()
-    try:
-        async for piece in request.stream():
-            content += piece
-            if len(content) > most:
-                # What else is to come is not read.
-                detail = f"a picture may have {most} bytes at the most"
-                raise HTTPException(413, detail, headers={"Connection": "close"})
-    except ClientDisconnect as error:
-        raise HTTPException(400, "the upload was broken off") from error
-    name = await asyncio.to_thread(server.uploads.add, served, bytes(content))
-    return schemas.Upload(id=name)
+    most, size = server.settings.upload_bytes, 0
+    # Those that wait for their turn do so on the disk.
+    with SpooledTemporaryFile(MEGABYTE) as file:
+        try:
+            async for piece in request.stream():
+                file.write(piece)
+                size += len(piece)
+                if size > most:
+                    # What else is to come is not read.
+                    detail = f"a picture may have {most} bytes at the most"
+                    raise HTTPException(413, detail, headers={"Connection": "close"})
+        except ClientDisconnect as error:
+            raise HTTPException(400, "the upload was broken off") from error
+        if not size:
+            raise UnreadableError("the upload is empty")
+        file.seek(0)
+        return schemas.Upload(id=await asyncio.to_thread(server.uploads.add, served, file))
 
 
 @router.get("/uploads/{upload}/thumbnail", responses=_JPEG, response_class=Response)
