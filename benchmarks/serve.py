@@ -7,6 +7,10 @@
 (b) 20,000 pictures, 20 users at once: the slowest hundredth, as a multiple of one user's median.
 (c) The grid over 200,000 pictures, scrolled in Chromium at three speeds: the longest time between
     two frames in the browser's own trace. It is left out where there is no Chromium.
+(d) 200,000 pictures: requests a second, one after the other over a single connection that stays
+    open, of something small and of thumbnails.
+(e) The page over 200,000 pictures, opened in Chromium with nothing in its cache: from navigation
+    until every thumbnail on the first screen is there; the median of several times.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import sys
 sys.path.pop(0)  # beside this file lies one that is named like the standard library's `select`
 
 import argparse
+import http.client
 import io
 import json
 import os
@@ -30,6 +35,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -209,6 +215,56 @@ def scrolling(folder: Path, steps: int) -> dict[str, dict[str, float]] | None:
     return found
 
 
+def keep_alive(folder: Path, requests: int) -> dict[str, float]:
+    """Requests a second over one connection."""
+    with serving(folder) as url:
+        (collection,) = httpx.get(f"{url}/api/v1/collections").json()
+        thumbnails = f"/api/v1/collections/{collection['id']}/pictures/{{}}/thumbnail"
+        found = {}
+        for name, path in (("collections", "/api/v1/collections"), ("thumbnails", thumbnails)):
+            connection = http.client.HTTPConnection(urlsplit(url).netloc)
+            connection.connect()
+            begun = time.perf_counter()
+            for number in range(1, requests + 1):
+                connection.request("GET", path.format(number))
+                response = connection.getresponse()
+                response.read()
+                assert response.status == 200, response.status
+            found[name] = requests / (time.perf_counter() - begun)
+            connection.close()
+    return found
+
+
+FILLED = """() => {
+    const seen = [...document.querySelectorAll("[data-testid=cell]")].filter((cell) => {
+        const { top, bottom } = cell.getBoundingClientRect();
+        return bottom > 0 && top < innerHeight;
+    });
+    const there = seen.map((cell) => cell.querySelector("img")).filter((one) => one?.naturalWidth);
+    return seen.length > 0 && there.length === seen.length && [performance.now(), seen.length];
+}"""
+
+
+def filling(folder: Path, times: int) -> dict[str, float] | None:
+    """Milliseconds from navigation to a screen full of thumbnails."""
+    if not CHROMIUM.exists():
+        return None
+    from playwright.sync_api import sync_playwright
+
+    taken = []
+    with serving(folder) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        for _ in range(times):
+            context = browser.new_context(viewport={"width": 1280, "height": 860})
+            page = context.new_page()
+            page.goto(url, wait_until="commit")
+            taken.append(page.wait_for_function(FILLED).json_value())
+            context.close()
+        browser.close()
+    milliseconds, thumbnails = zip(*taken, strict=True)
+    return {"median_ms": statistics.median(milliseconds), "thumbnails": thumbnails[0]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -219,6 +275,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--dimension", type=int, default=512)
     parser.add_argument("--frames", type=int, default=600)
+    parser.add_argument("--requests", type=int, default=1000)
+    parser.add_argument("--times", type=int, default=7)
     parser.add_argument("--out", type=Path, help="where to write JSON")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -244,6 +302,15 @@ def main() -> None:
                 f"(c) the grid over {arguments.large:,}, {way}: median frame "
                 f"{one['median_ms']:.1f} ms, longest {one['longest_ms']:.1f} ms, "
                 f"{one['over_100_ms']} over 100 ms of {one['frames']}"
+            )
+        report["keep_alive"] = keep_alive(large, arguments.requests)
+        for name, speed in report["keep_alive"].items():
+            print(f"(d) {name} over one connection: {speed:,.0f} requests a second")
+        report["filling"] = filling(large, arguments.times)
+        if one := report["filling"]:
+            print(
+                f"(e) a screen of {one['thumbnails']} thumbnails is full after "
+                f"{one['median_ms']:.0f} ms"
             )
     if arguments.out:
         arguments.out.parent.mkdir(parents=True, exist_ok=True)

@@ -60,8 +60,11 @@ def test_serve(tmp_path):
     """The grid is looked at where there is a Chromium."""
     out = tmp_path / "serve.json"
     sizes = ("--large", "300", "--small", "200", "--dimension", "8", "--users", "2")
-    printed = run("serve.py", *sizes, "--rounds", "2", "--frames", "20", "--out", str(out))
+    sizes += ("--rounds", "2", "--frames", "20", "--requests", "20", "--times", "1")
+    printed = run("serve.py", *sizes, "--out", str(out))
     report = json.loads(out.read_text())
     assert report["against_library"]["ratio"] > 0
     assert report["many_users"]["failures"] == 0
     assert "over 100 ms" in printed or report["scrolling"] is None
+    assert report["keep_alive"]["thumbnails"] > 0
+    assert report["filling"] is None or report["filling"]["thumbnails"] > 1

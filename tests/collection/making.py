@@ -10,7 +10,10 @@ import os
 import pickle
 import struct
 import sys
+import threading
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +27,30 @@ def draw(path: Path, seed: int, size: tuple[int, int] = (48, 32)) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(coarse).resize(size, Image.Resampling.BICUBIC).save(path)
     return path
+
+
+@contextmanager
+def swapping(path: Path, outside: Path) -> Iterator[None]:
+    """Meanwhile, what is at a path and a link to something else take each other's place."""
+    own, link = path.with_name("own"), path.with_name("link")
+    link.symlink_to(outside)
+    done = threading.Event()
+
+    def swap() -> None:
+        while not done.is_set():
+            path.rename(own)
+            link.rename(path)
+            path.rename(link)
+            own.rename(path)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        link.unlink()
 
 
 class Evil:

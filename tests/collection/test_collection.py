@@ -67,6 +67,19 @@ def test_pictures_and_thumbnails(collection):
         assert small.size == (48, 32)
 
 
+@pytest.mark.parametrize("path", ["link.png", "up/secret.png", "../secret.png", "{}/secret.png"])
+def test_files_outside_the_folder_are_no_pictures_of_it(tmp_path, path):
+    draw(tmp_path / "secret.png", 0)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "link.png").symlink_to("../secret.png")
+    (tmp_path / "in" / "up").symlink_to("..")
+    paths = [path.format(tmp_path)]
+    collection = Collection(np.array([1]), paths, tmp_path / "in", np.eye(1, dtype=np.float32))
+    for read in (collection.image, collection.thumbnail, collection.open_file):
+        with pytest.raises(FileNotFoundError, match="not a file of the folder"):
+            read(1)
+
+
 def test_pictures_from_outside(collection, indexed):
     path = indexed / "05.png"
     wanted = collection.features()[4]

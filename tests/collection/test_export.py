@@ -3,11 +3,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
-from making import draw
+from making import draw, swapping
 
 from ital.collection import Collection, imports, index
 from ital.collection.export import FILES, Found, file_name, found, to_csv, write
@@ -153,6 +155,44 @@ def test_missing_pictures_stop_it_before_it_begins(searched, tmp_path):
     with pytest.raises(ValueError, match=r"1 pictures are not where they were: 'g\.png'"):
         write("copies", found(collection, search), collection.root, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", ["copies", "links"])
+@pytest.mark.parametrize("path", ["link.png", "up/secret.png", "../secret.png", "{}/secret.png"])
+def test_files_outside_the_folder_stay_there(tmp_path, kind, path):
+    draw(tmp_path / "secret.png", 0)
+    draw(tmp_path / "in" / "a.png", 1)
+    (tmp_path / "in" / "link.png").symlink_to("../secret.png")
+    (tmp_path / "in" / "up").symlink_to("..")
+    names = ["a.png", path.format(tmp_path)]
+    listed = [Found(rank, rank, name, 1.0, 1.0, "") for rank, name in enumerate(names, start=1)]
+    with pytest.raises(ValueError, match="1 pictures are not where they were"):
+        write(kind, listed, tmp_path / "in", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_copies_are_never_of_others(tmp_path):
+    """However a picture is swapped with a link while it is copied."""
+    own = draw(tmp_path / "in" / "a.png", 1).read_bytes()
+    listed = [Found(1, 1, "a.png", 1.0, 1.0, "")]
+    copied = 0
+    with swapping(tmp_path / "in" / "a.png", draw(tmp_path / "secret.png", 0)):
+        for number in range(2000):
+            out = tmp_path / f"{number}"
+            with suppress(OSError, ValueError):
+                write("copies", listed, tmp_path / "in", out)
+                assert (out / "1-a.png").read_bytes() == own
+                copied += 1
+    assert copied
+
+
+def test_copies_keep_their_times_and_modes(tmp_path):
+    picture = draw(tmp_path / "in" / "a.png", 1)
+    picture.chmod(0o640)
+    os.utime(picture, ns=(1_000_000_001, 2_000_000_002))
+    write("copies", [Found(1, 1, "a.png", 1.0, 1.0, "")], tmp_path / "in", tmp_path / "out")
+    copy = (tmp_path / "out" / "1-a.png").stat()
+    assert (copy.st_mode, copy.st_mtime_ns) == (picture.stat().st_mode, 2_000_000_002)
 
 
 def test_other_formats(tmp_path):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import resource
@@ -13,12 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from filelock import FileLock
-from making import draw, hostile
+from making import draw, hostile, swapping
 from networks import means
 from PIL import Image
 
 from ital.collection import Collection, describe, index, indexer
-from ital.collection.scan import Skipped
+from ital.collection.encoder import Encoder
+from ital.collection.reader import Reader
+from ital.collection.scan import Skipped, scan
 from ital.collection.store import Store, StoreError
 
 
@@ -53,6 +56,32 @@ def same_tables(one: Path, other: Path) -> None:
 
 
 class TestWhatIsIndexed:
+    @pytest.mark.parametrize("outside", ["secret.png", "pipe"])
+    def test_a_link_that_took_the_place_of_a_file(self, tmp_path, quick, outside):
+        """After the folder was looked through, and before its files are read."""
+        picture = draw(tmp_path / "in" / "a.png", 0)
+        draw(tmp_path / "secret.png", 1)
+        os.mkfifo(tmp_path / "pipe")
+        (found,), _ = scan(tmp_path / "in")
+        picture.unlink()
+        picture.symlink_to(tmp_path / outside)
+        (read,) = Reader(tmp_path / "in", Encoder(quick), set()).read([found])
+        assert isinstance(read, Skipped)
+        assert not read.lasting
+
+    def test_never_the_content_of_others(self, tmp_path, quick):
+        """However pictures are swapped with links while they are indexed, again and again."""
+        own = draw(tmp_path / "in" / "a.png", 0)
+        draw(tmp_path / "in" / "b.png", 1)
+        secret = draw(tmp_path / "secret.png", 2)
+        hashes = {
+            hashlib.sha256(one.read_bytes()).hexdigest() for one in (own, own.with_name("b.png"))
+        }
+        with swapping(own, secret):
+            for number in range(30):
+                index(tmp_path / "in", tmp_path / f"{number}", quick)
+                assert {row.hash for row in rows(tmp_path / f"{number}").values()} <= hashes
+
     def test_a_folder(self, folder, quick):
         seen = []
         done = index(folder, model=quick, report=lambda progress: seen.append(progress.done))

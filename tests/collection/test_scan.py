@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
-from making import draw
+from making import draw, swapping
 
-from ital.collection.scan import printable, reason, scan
+from ital.collection.scan import open_inside, printable, reason, scan
 
 
 def paths(found):
@@ -93,3 +95,70 @@ def test_reasons():
     assert reason(PermissionError(13, "Permission denied")) == "no permission"
     assert reason(OSError(36, "File name too long")) == "file name too long"
     assert reason(RuntimeError("Symlink loop")) == "symlink loop"
+
+
+@pytest.fixture(params=["by descriptors", "by paths"])
+def folder(request, tmp_path, monkeypatch):
+    """A folder beside a secret, on a system that can open files from a folder on, or cannot."""
+    if request.param == "by paths":
+        monkeypatch.setattr(os, "supports_dir_fd", set())
+    (tmp_path / "secret").write_bytes(b"secret")
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    (tmp_path / "in" / "sub" / "a.png").write_bytes(b"a")
+    return tmp_path / "in"
+
+
+def descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir()) if sys.platform == "linux" else 0
+
+
+class TestOpenInside:
+    def test_files_and_links_to_them(self, folder):
+        (folder / "link.png").symlink_to("sub/a.png")
+        (folder / "whole.png").symlink_to(folder / "sub" / "a.png")
+        (folder / "more").symlink_to("sub")
+        (folder.parent / "door").symlink_to("in")
+        for path in ("sub/a.png", "link.png", "whole.png", "more/a.png", "sub/../sub/./a.png"):
+            for root in (folder, folder.parent / "door"):
+                with open_inside(root, path) as file:
+                    assert file.read() == b"a"
+
+    def test_nothing_else(self, folder):
+        (folder / "out.png").symlink_to("../secret")
+        (folder / "up").symlink_to("..")
+        (folder / "circle").symlink_to("circle")
+        os.mkfifo(folder / "pipe")
+        (folder / "to-pipe").symlink_to("pipe")
+        for path in (
+            *(
+                "out.png",
+                "up/secret",
+                "../secret",
+                "sub/../../secret",
+                str(folder.parent / "secret"),
+            ),
+            *("circle", "pipe", "to-pipe", "sub", "", ".", "..", "none.png", "sub/a.png/more"),
+            *("sub/a.png\0", "x" * 5000),
+        ):
+            before = descriptors()
+            with pytest.raises(OSError, match=r"\["):
+                open_inside(folder, path)
+            assert descriptors() == before
+
+    @pytest.mark.parametrize("swapped", ["sub/a.png", "sub"])
+    def test_not_even_for_a_moment(self, tmp_path, swapped):
+        """A file, or the folder that it is in, is a link to outside at one moment, not the next."""
+        draw(tmp_path / "in" / "sub" / "a.png", 0)
+        draw(tmp_path / "out" / "a.png", 1)
+        own = (tmp_path / "in" / "sub" / "a.png").read_bytes()
+        outside = tmp_path / "out" / ("a.png" if swapped.endswith("png") else "")
+        seen = 0
+        with swapping(tmp_path / "in" / swapped, outside):
+            for _ in range(10_000):
+                try:
+                    with open_inside(tmp_path / "in", "sub/a.png") as file:
+                        assert file.read() == own
+                        seen += 1
+                except OSError:
+                    continue
+        assert seen

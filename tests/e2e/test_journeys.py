@@ -449,3 +449,17 @@ def test_a_search_that_begins_while_the_server_is_away(open_page, server):
     page.get_by_role("button", name="Duplicate").click()
     expect(page.get_by_text("(copy)").first).to_be_visible()
     assert len(httpx.get(f"{server.url}/api/v1/searches").json()) == 2
+
+
+def test_a_name_that_is_refused(open_page, server):
+    """The page says why, and shows the name that is kept."""
+    page = open_page()
+    begin(page)
+    name = page.get_by_label("Name of this search")
+    for typed, kept in (("  Two words ", "Two words"), ("right\u202eleft", "Two words")):
+        name.fill(typed)
+        with page.expect_response(lambda response: response.request.method == "PATCH"):
+            name.press("Enter")
+        expect(name).to_have_value(kept)
+    expect(page.locator(".toast.error")).to_contain_text("must have no line breaks")
+    assert state(server, page)["name"] == "Two words"

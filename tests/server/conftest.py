@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from ital.collection import index as update
 from ital.server import Server, ServerSettings, create_app
 from ital.server.collections import Served
 from ital.server.database import Database, sqlite_url
+from ital.server.serve import _listen, _Uvicorn
 
 
 @pytest.fixture(scope="session")
@@ -113,6 +115,29 @@ def make_client(tmp_path):
         server = Server(ServerSettings(**settings), [Served(folder)], database)
         with TestClient(create_app(server), base_url="http://localhost") as client:
             yield client
+
+    return make
+
+
+@pytest.fixture
+def listen(indexed, tmp_path):
+    """Servers that listen at a port, in threads of this process."""
+
+    @contextmanager
+    def make(folder=indexed, **settings):
+        database = Database(sqlite_url(tmp_path / "searches.sqlite"))
+        server = Server(ServerSettings(port=0, **settings), [Served(folder)], database)
+        with _listen(server.settings) as listener:
+            running = _Uvicorn(server)
+            thread = threading.Thread(target=running.run, args=([listener],))
+            thread.start()
+            while not running.started and thread.is_alive():
+                time.sleep(0.01)
+            try:
+                yield running, listener.getsockname()
+            finally:
+                running.should_exit = True
+                thread.join()
 
     return make
 

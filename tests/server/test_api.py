@@ -170,6 +170,16 @@ class TestSearches:
             ({"relevant": [-1]}, 422, "relevant"),
             ({"relevant": ["x"]}, 422, "relevant"),
             ({"relevant": [1], "more": 1}, 422, "more"),
+            ({"relevant": [True]}, 422, "relevant 0: Input should be a valid integer"),
+            ({"relevant": ["1"]}, 422, "relevant 0: Input should be a valid integer"),
+            ({"irrelevant": [1.0]}, 422, "irrelevant 0: Input should be a valid integer"),
+            ({"relevant": [1], "settings": {"batch": True}}, 422, "settings batch"),
+            ({"relevant": [1], "settings": {"batch": 4.0}}, 422, "settings batch"),
+            ({"relevant": [1], "settings": {"length_scale": "1"}}, 422, "settings length_scale"),
+            ({"relevant": [1], "settings": {"user": {"p_label": True}}}, 422, "user p_label"),
+            ({"relevant": [1], "settings": {"user": {"learn": 1}}}, 422, "user learn"),
+            ({"relevant": [1], "name": 1}, 422, "name"),
+            ({"relevant": [1], "name": " \n\u3000"}, 422, "name: String should have at least 1"),
         ],
     )
     def test_bad_beginnings(self, client, collection, body, status, words):
@@ -177,6 +187,34 @@ class TestSearches:
         assert response.status_code == status
         assert words in response.json()["detail"]
         assert client.get(f"{API}/searches").json() == []
+
+    @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None, "x"])
+    def test_bodies_that_are_not_said_to_be_json(self, client, search, collection, kind):
+        headers = {} if kind is None else {"Content-Type": kind}
+        body = json.dumps({"collection": collection, "relevant": [1]})
+        for method, path in (
+            ("POST", "searches"),
+            ("PATCH", f"searches/{search['id']}"),
+            ("POST", f"searches/{search['id']}/duplicate"),
+            ("POST", f"searches/{search['id']}/answers"),
+            ("PUT", f"searches/{search['id']}/settings"),
+        ):
+            response = client.request(method, f"{API}/{path}", content=body, headers=headers)
+            assert response.status_code == 415
+            assert response.json()["detail"] == (
+                f"Content-Type must be application/json, got {kind or 'none'}"
+            )
+        assert len(client.get(f"{API}/searches").json()) == 1
+        plain = client.post(
+            f"{API}/searches",
+            content=body,
+            headers={"Content-Type": "application/json; charset=utf-8"},
+        )
+        assert plain.status_code == 201
+        # What is said of nothing does not matter.
+        url = f"{API}/searches/{search['id']}/duplicate"
+        assert client.post(url, headers=headers).status_code == 201
+        assert "Field required" in client.post(f"{API}/searches", headers=headers).json()["detail"]
 
     def test_a_repeated_request_is_applied_once(self, client, search):
         body = answers(search, **{f"p{search['batch'][0]['id']}": "yes"})
@@ -261,6 +299,56 @@ class TestSearches:
         assert client.get(url).status_code == 404
         assert client.delete(url).status_code == 404
         assert [one["id"] for one in client.get(f"{API}/searches").json()] == [copy["id"]]
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("two\nlines", "a\rb", "a\tb", "a\u2028b", "a\x85b", "nul\0", "\x1b[31mred", "\x7f"),
+            *("right\u202eleft", "a\u2066b", "a\u200eb", "a\u200fb", "a\u061cb"),
+            *("zero\u200bwidth", "\ufeffmark", "\u2060", "soft\u00adhyphen", "\u200d", "\u200c"),
+        ],
+    )
+    def test_names_that_are_not_what_they_seem(self, client, collection, search, name):
+        body = {"collection": collection, "relevant": [1], "name": name}
+        url = f"{API}/searches/{search['id']}"
+        for response in (
+            client.post(f"{API}/searches", json=body),
+            client.patch(url, json={"name": name}),
+        ):
+            assert response.status_code == 422
+            assert "no line breaks" in response.json()["detail"]
+        assert [one["name"] for one in client.get(f"{API}/searches").json()] == ["One"]
+
+    @pytest.mark.parametrize(
+        ("name", "kept"),
+        [
+            ("  two words \n", "two words"),
+            ("\u3000\u00a0日本\u00a0語\t", "日本\u00a0語"),
+            ("👩\u200d👧 ❤️", "👩\u200d👧 ❤️"),
+            ("क्\u200cष", "क्\u200cष"),
+            (f" {'x' * 200} ", "x" * 200),
+        ],
+    )
+    def test_names_in_all_languages(self, client, collection, search, name, kept):
+        body = {"collection": collection, "relevant": [1], "name": name}
+        assert client.post(f"{API}/searches", json=body).json()["name"] == kept
+        url = f"{API}/searches/{search['id']}"
+        assert client.patch(url, json={"name": name}).json()["name"] == kept
+
+    @pytest.mark.parametrize("key", ["7.0", " 7", "+7", "07", "7_0", "-7", "true", ""])
+    def test_keys_that_are_no_pictures(self, client, search, key):
+        """Two of them could mean the same picture."""
+        url = f"{API}/searches/{search['id']}"
+        said = change(search, answers={key: "yes"})
+        assert client.post(f"{url}/answers", json=said).status_code == 422
+        assert client.get(url).json()["revision"] == search["revision"]
+
+    @pytest.mark.parametrize("revision", [True, 1.0, "1"])
+    def test_revisions_are_whole_numbers(self, client, search, revision):
+        said = {"revision": revision, "key": "k", "answers": {"7": "no"}}
+        url = f"{API}/searches/{search['id']}"
+        for what, body in (("answers", said), ("undo", {"revision": revision, "key": "k"})):
+            assert client.post(f"{url}/{what}", json=body).status_code == 422
 
     def test_thresholds(self, client, search):
         state = post(client, search, "answers", answers={"7": "no", "8": "yes"})

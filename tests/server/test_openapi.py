@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import schemathesis
@@ -19,6 +20,8 @@ from serving import PICTURES
 from ital.server.openapi import document
 
 WEB = Path(__file__).parents[2] / "web"
+EXAMPLES = int(os.environ.get("ITAL_EXAMPLES", "40"))
+"""Of each operation."""
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -37,7 +40,7 @@ def test_no_request_breaks_the_server(client, search, collection):
     schema = schemathesis.openapi.from_asgi(
         "/api/v1/openapi.json", client.app, headers={"Host": "localhost"}
     )
-    tried = set()
+    tried, seconds = set(), []
     there = {"c": collection, "s": search["id"]}
     for result in schema.get_all_operations():
         operation = result.ok()
@@ -45,7 +48,7 @@ def test_no_request_breaks_the_server(client, search, collection):
             continue  # it never ends
         tried.add(operation.label)
 
-        @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy(), known=st.booleans())
         def check(case, known):
             if known:  # some of what is made up meets what is there
@@ -55,10 +58,12 @@ def test_no_request_breaks_the_server(client, search, collection):
                     case.path_parameters["picture"] %= PICTURES + 2
                 if isinstance(case.body, dict) and "collection" in case.body:
                     case.body["collection"] = collection
-            case.call_and_validate(headers={"Host": "localhost"}, checks=CHECKS)
+            response = case.call_and_validate(headers={"Host": "localhost"}, checks=CHECKS)
+            seconds.append(response.elapsed)
 
         check()
         if client.get(f"/api/v1/searches/{there['s']}").status_code == 404:
             body = {"collection": collection, "relevant": [3]}
             there["s"] = client.post("/api/v1/searches", json=body).json()["id"]
     assert len(tried) > 20
+    print(f"{len(seconds)} requests, of which the longest took {max(seconds):.2f} s")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
@@ -16,6 +18,7 @@ from ital.collection.imports import import_embeddings
 from ital.server import Server, ServerSettings, create_app
 from ital.server.collections import Served
 from ital.server.database import Database, sqlite_url
+from ital.server.security import Guesses
 
 API = "/api/v1"
 
@@ -87,7 +90,8 @@ class TestToken:
     def client(self, visit):
         return visit("http://192.168.0.7:8000", host="0.0.0.0", token="the-secret")
 
-    def test_strangers_are_refused(self, client):
+    def test_strangers_are_refused(self, client, monkeypatch):
+        monkeypatch.setattr("ital.server.security._LONGEST", 0)
         for headers in (
             {},
             {"Authorization": "Bearer wrong"},
@@ -120,6 +124,44 @@ class TestToken:
         """Browsers send those of all servers on a machine."""
         cookies = {"Cookie": f"{other}; ital_token_8000=the-secret; z=1".encode()}
         assert client.get(f"{API}/collections", headers=cookies).status_code == 200
+
+    def test_wrong_ones_wait_and_right_ones_do_not(self, listen):
+        with listen(token="the-secret") as (_, (host, port)), ThreadPoolExecutor() as threads:
+
+            def get(token):
+                headers = {"Authorization": f"Bearer {token}"} if token else {}
+                return httpx.get(
+                    f"http://{host}:{port}{API}/collections", headers=headers
+                ).status_code
+
+            for number in range(4):
+                assert get(f"guess-{number}") == 401
+            guess = threads.submit(get, "one-more")
+            # As long as that is waited for, others come and go.
+            assert get("the-secret") == 200
+            assert get("") == 401
+            assert not guess.done()
+            assert guess.result() == 401
+
+    def test_the_more_wrong_ones_the_longer_the_wait(self):
+        guesses = Guesses()
+        waits = [guesses.delay(("192.168.0.9", port)) for port in range(40)]
+        assert waits == sorted(waits)
+        assert waits[0] < waits[3] < waits[-1] == waits[-2]
+        assert guesses.delay(("192.168.0.8", 1)) == waits[0]
+        assert guesses.delay(("192.168.0.9", 1)) == waits[-1]
+        # Whoever has one address of IPv6 has many.
+        six = [guesses.delay((f"2001:db8::{number:x}", 1)) for number in range(40)]
+        assert six == waits
+        mapped = [guesses.delay((f"::ffff:10.0.0.{number}", 1)) for number in range(2)]
+        assert mapped == waits[:1] * 2
+        assert guesses.delay(None) == waits[0]
+
+    def test_nor_can_many_addresses_fill_the_memory(self):
+        guesses = Guesses()
+        for number in range(5000):
+            guesses.delay((f"10.0.{number // 250}.{number % 250}", 1))
+        assert len(guesses) <= 1024
 
     def test_one_is_made_up_where_it_is_needed(self):
         assert ServerSettings().token is None
@@ -268,7 +310,21 @@ def test_heads(visit):
     assert client.head(f"{API}/collections").status_code == 200
     assert client.head(f"{API}/collections/none").status_code == 404
     # Not a stream without end, of which nothing would be sent.
-    assert client.head(f"{API}/collections/none/events").status_code != 200
+    for stream in ("collections/none/events", "searches/none/export"):
+        refused = client.head(f"{API}/{stream}")
+        assert refused.status_code == 405
+        assert refused.headers["allow"] == "GET"
+
+
+def test_what_cannot_be_done_to_something_that_is_there(visit):
+    """It is not taken for a part of the page that is missing."""
+    client = visit()
+    for path, allowed in ((f"{API}/collections", "GET"), (f"{API}/searches/x/undo", "POST")):
+        refused = client.delete(path)
+        assert refused.status_code == 405
+        assert refused.headers["allow"] == allowed
+    assert client.get(f"{API}/none").json() == {"detail": "Not Found"}
+    assert client.get(f"{API}/collections/", follow_redirects=False).status_code == 404
 
 
 class TestFilesThatTookTheirPlace:

@@ -20,7 +20,7 @@ from ital.collection import pca, pictures
 from ital.collection.encoder import Encoder, Vectors
 from ital.collection.models import Model
 from ital.collection.pictures import Picture, UnreadableError
-from ital.collection.scan import Skipped, is_unicode
+from ital.collection.scan import Skipped, is_unicode, open_inside
 from ital.collection.store import EmptyError, Store, StoreError, Table
 from ital.pool import Pool
 from ital.search import Search
@@ -157,23 +157,23 @@ class Collection:
         """Where a picture is."""
         return self.root / self.paths[self._row(identifier)]
 
+    def open_file(self, identifier: int) -> io.BufferedReader:
+        """The file of a picture, to read; never one that is not in the folder of the collection."""
+        return open_inside(self.root, self.paths[self._row(identifier)])
+
     def image(self, identifier: int) -> Image.Image:
         """A picture from its file, upright and in RGB, in its full size."""
-        path = self.path(identifier)
-        with path.open("rb") as file:
-            return _decoded(file, path, least=pictures.MAX_PIXELS).image
+        with self.open_file(identifier) as file:
+            return _decoded(file, self.path(identifier), least=pictures.MAX_PIXELS).image
 
     def thumbnail(self, identifier: int) -> bytes:
         """A JPEG of 256 pixels: from the collection, or from the file if that has none."""
-        path, kept = self.path(identifier), self.kept_thumbnail(identifier)
+        path = self.path(identifier)
+        kept = None if self._table is None else self._table.thumbnail(identifier)
         if kept is not None:
             return kept
-        with path.open("rb") as file:
+        with self.open_file(identifier) as file:
             return pictures.thumbnail(_decoded(file, path, pictures.THUMBNAIL).image)
-
-    def kept_thumbnail(self, identifier: int) -> bytes | None:
-        """The JPEG of the collection, if it has one; imported collections have none."""
-        return None if self._table is None else self._table.thumbnail(identifier)
 
     def embed(self, image: str | PathLike[str] | bytes | Image.Image) -> Vectors:
         """The embedding of a picture from outside, for ``search.query``: a file, bytes or image."""

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -16,6 +17,7 @@ from ital import checks
 from ital.collection import pictures
 from ital.collection.collection import Collection
 from ital.collection.pictures import UnreadableError
+from ital.collection.scan import open_inside
 from ital.collection.store import Store
 from ital.durable import write_whole
 from ital.search import Search
@@ -113,9 +115,19 @@ FILES: dict[str, Callable[[Sequence[Found], Path], str]] = {
     "paths": to_paths,
     "paths0": to_paths0,
 }
-FOLDERS: dict[str, Callable[[Path, Path], object]] = {
-    "copies": shutil.copy2,
-    "links": lambda source, target: target.symlink_to(source),
+
+
+def _copy(root: Path, path: str, target: Path) -> None:
+    with open_inside(root, path) as source, target.open("xb") as copy:
+        shutil.copyfileobj(source, copy)
+        status = os.fstat(source.fileno())
+    target.chmod(stat.S_IMODE(status.st_mode))
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+FOLDERS: dict[str, Callable[[Path, str, Path], None]] = {
+    "copies": _copy,
+    "links": lambda root, path, target: target.symlink_to(root.resolve() / path),
 }
 """What can be written, by name: files of text, and folders of pictures."""
 
@@ -137,12 +149,12 @@ def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> list[Fo
         raise ValueError(f"format must be one of {', '.join([*FILES, *FOLDERS])}, got {kind!r}")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"out must be a new or an empty folder, got {str(out)!r}")
-    missing = [one.path for one in results if not (root / one.path).is_file()]
+    missing = [one.path for one in results if not _is_there(root, one.path)]
     if missing:
         raise ValueError(f"{len(missing)} pictures are not where they were: {missing[0]!r}, …")
     out.mkdir(parents=True, exist_ok=True)
     for one in results:
-        FOLDERS[kind](root.resolve() / one.path, out / file_name(one, len(results)))
+        FOLDERS[kind](root, one.path, out / file_name(one, len(results)))
     return []
 
 
@@ -158,6 +170,14 @@ def _is_picture(out: Path, results: Sequence[Found], root: Path) -> bool:
             return bool(pictures.kind(file))
     except UnreadableError:
         return False
+
+
+def _is_there(root: Path, path: str) -> bool:
+    try:
+        open_inside(root, path).close()
+    except OSError:
+        return False
+    return True
 
 
 def file_name(one: Found, count: int) -> str:

@@ -22,7 +22,7 @@ from ital.collection.encoder import Encoder
 from ital.collection.identity import Entry
 from ital.collection.models import Model, describe
 from ital.collection.reader import Read, Reader
-from ital.collection.scan import File, Skipped, scan
+from ital.collection.scan import File, Skipped, open_inside, scan
 from ital.collection.store import FOLDER, Row, Store, StoreError, row
 from ital.engine import cores
 
@@ -181,7 +181,7 @@ class _Run:
 
     def _hash(self, file: File) -> str | None:
         try:
-            with (self.store.root / file.path).open("rb") as stream:
+            with open_inside(self.store.root, file.path) as stream:
                 return hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError:
             return None  # it will be reported when it is to be read

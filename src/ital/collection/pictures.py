@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import io
 import math
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 import PIL
@@ -43,6 +44,11 @@ _UPRIGHT = {
 """How to turn a picture by the orientation that EXIF gives it."""
 
 _one_at_a_time = threading.Lock()
+
+try:
+    _trim: Callable[[int], object] | None = ctypes.CDLL(None).malloc_trim
+except (AttributeError, OSError, TypeError):  # only glibc has to be told
+    _trim = None
 
 DECODERS = f"1, Pillow {PIL.__version__}, pillow-heif {pillow_heif.__version__}"
 """What decides which files can be read, our own part first."""
@@ -92,16 +98,19 @@ def quietly() -> Iterator[None]:
                 _Quiet.filters.__exit__(None, None, None)
 
 
-def kind(file: BinaryIO) -> str:
+def kind(file: IO[bytes]) -> str:
     """The format of a picture, by what is in its file."""
     with _as_unreadable(), Image.open(file, formats=FORMATS) as image:
         return image.format or ""
 
 
-def decode(file: BinaryIO, least: int = THUMBNAIL) -> Picture:
-    """The first frame of a file, upright; ``least`` pixels or all it has on its shorter side."""
+def decode(file: IO[bytes], least: int = THUMBNAIL, most: int = MAX_PIXELS) -> Picture:
+    """The first frame of a file, upright; ``least`` pixels or all it has on its shorter side.
+
+    One of more than ``most`` pixels is refused.
+    """
     with _as_unreadable(), Image.open(file, formats=FORMATS) as image:
-        return _decoded(image, least)
+        return _decoded(image, least, most)
 
 
 @contextmanager
@@ -129,6 +138,12 @@ def from_image(image: Image.Image, least: int = THUMBNAIL) -> Picture:
     return _decoded(image.copy(), least)
 
 
+def give_back() -> None:
+    """Return memory that large pictures took to the system, where it is kept for the next."""
+    if _trim is not None:
+        _trim(0)
+
+
 def thumbnail(image: Image.Image) -> bytes:
     """A JPEG whose longer side has 256 pixels, or fewer if the picture has."""
     longer = max(image.size)
@@ -140,30 +155,38 @@ def thumbnail(image: Image.Image) -> bytes:
     return stream.getvalue()
 
 
-def _decoded(image: Image.Image, least: int) -> Picture:
+def _decoded(image: Image.Image, least: int, most: int = MAX_PIXELS) -> Picture:
     width, height = image.size
-    if width * height > MAX_PIXELS:
+    if width * height > most:
         raise UnreadableError(
-            f"{width} x {height} pixels, which is over {MAX_PIXELS // 10**6} megapixels"
+            f"{width} x {height} pixels, which is over {most / 10**6:g} megapixels"
         )
     # The JPEG decoder scales by 1/2, 1/4 or 1/8 at once, which saves most of its work.
     factor = least / min(width, height)
     image.draft("RGB", (math.ceil(width * factor), math.ceil(height * factor)))
-    if image.width * image.height > _LARGE:
-        with _one_at_a_time:
-            image.load()
-            small = _reduced(image, max(1, min(image.size) // least))
-    else:
+    with _alone(image) if image.width * image.height > _LARGE else nullcontext(False) as large:
         image.load()
-        small = _rgb(image, _white_point(image))
-    if image.format == "TIFF":
-        width, height = image.size  # Pillow has turned it
-    turn = _UPRIGHT.get(_orientation(image))
+        factor = max(1, min(image.size) // least)
+        small = _reduced(image, factor) if large else _rgb(image, _white_point(image))
+        if image.format == "TIFF":
+            width, height = image.size  # Pillow has turned it
+        turn = _UPRIGHT.get(_orientation(image))
     if turn is not None:
         small = small.transpose(turn)
         if turn not in (_UPRIGHT[2], _UPRIGHT[3], _UPRIGHT[4]):
             width, height = height, width
     return Picture(small, width, height)
+
+
+@contextmanager
+def _alone(image: Image.Image) -> Iterator[bool]:
+    """Whoever comes next finds the memory of a large picture free."""
+    with _one_at_a_time:
+        try:
+            yield True
+        finally:
+            Image.Image.close(image)  # its pixels, and not its file
+            give_back()
 
 
 def _orientation(image: Image.Image) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ital.collection import pictures
 from ital.collection.encoder import Encoder, Vectors
 from ital.collection.pictures import UnreadableError
-from ital.collection.scan import File, Skipped, reason
+from ital.collection.scan import File, Skipped, open_inside, reason
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Reader:
     def _open(self, file: File, out: npt.NDArray[np.generic]) -> _Decoded | Read | Skipped:
         """Read a file, and prepare its picture for the network."""
         try:
-            with (self._root / file.path).open("rb") as stream:
+            with open_inside(self._root, file.path) as stream:
                 status = os.fstat(stream.fileno())
                 file = File(file.path, status.st_size, status.st_mtime_ns)
                 if not file.size:

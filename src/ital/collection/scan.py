@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+_FILE = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | _NO_LINK
+"""How files are opened, and the folders that they are in: no links, and no waiting for a pipe."""
 
 
 @dataclass(frozen=True)
@@ -124,15 +130,44 @@ class _Scan:
                 self._add(path, status)
 
 
-def inside(root: Path, path: Path) -> Path:
-    """A file of a folder, which no link on the way there leads out of."""
+def open_inside(root: Path, path: str) -> io.BufferedReader:
+    """A file of a folder, open for reading.
+
+    Links are followed where they stay in the folder. Whatever anyone changes meanwhile, no file
+    from outside is opened: what is checked is what was opened, and not what was there before.
+    """
+    root = root.resolve()
     try:
-        target = path.resolve(strict=True)
-    except RuntimeError as error:  # some Pythons call a circle of links so
-        raise OSError(errno.ELOOP, "a circle of links", str(path)) from error
-    if not target.is_file() or not target.is_relative_to(root.resolve()):
-        raise FileNotFoundError(errno.ENOENT, "not a file of the folder", str(path))
-    return path
+        target = (root / path).resolve(strict=True)
+    except (RuntimeError, ValueError) as error:  # a circle of links, in some Pythons; or a NUL
+        raise FileNotFoundError(errno.ENOENT, "not a file of the folder", path) from error
+    if not target.is_relative_to(root):
+        raise FileNotFoundError(errno.ENOENT, "not a file of the folder", path)
+    descriptor = _open(root, target)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(errno.ENOENT, "not a file of the folder", path)
+    return os.fdopen(descriptor, "rb")
+
+
+def _open(root: Path, target: Path) -> int:
+    """Open what was at the end of all links, if there are still none on the way to it."""
+    if os.open not in os.supports_dir_fd:
+        descriptor = os.open(target, _FILE)
+        if os.path.samestat(os.fstat(descriptor), target.lstat()):
+            return descriptor
+        os.close(descriptor)
+        raise FileNotFoundError(errno.ENOENT, "not a file of the folder", str(target))
+    *folders, name = target.relative_to(root).parts or (".",)
+    here = os.open(root, _FOLDER)
+    try:
+        for folder in folders:
+            below = os.open(folder, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = below
+        return os.open(name, _FILE, dir_fd=here)
+    finally:
+        os.close(here)
 
 
 def scan(folder: Path, without: Path | None = None) -> tuple[list[File], list[Skipped]]:

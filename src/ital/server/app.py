@@ -46,6 +46,7 @@ def create_app(server: Server) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         docs_url=None,  # it would load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.server = server
     app.include_router(api)
@@ -66,7 +67,8 @@ def create_app(server: Server) -> FastAPI:
 
     add_problems(app, server.searches)
     if PAGE.is_dir():
-        app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
+        # Not mounted: it would answer for all that there is but cannot be done.
+        app.router.default = StaticFiles(directory=PAGE, html=True)
     app.add_middleware(Guard, settings=server.settings)
     app.add_middleware(RequestLog)
     return app

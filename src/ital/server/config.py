@@ -10,6 +10,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from ital.collection.pictures import MAX_PIXELS
+
 MEGABYTE = 1 << 20
 
 
@@ -35,7 +37,11 @@ class ServerSettings(BaseSettings):
     """Needed by everyone who is not on this machine; made up if none is given."""
     database: str | None = None
     """An address for SQLAlchemy; a SQLite file in the user's data folder if none is given."""
+    idle_seconds: int = Field(default=20, ge=1)
+    """How long a connection may keep us waiting for a request, or for the next part of its body."""
     upload_bytes: int = Field(default=64 * MEGABYTE, ge=1)
+    upload_pixels: int = Field(default=100_000_000, ge=1, le=MAX_PIXELS)
+    """What is kept of an uploaded picture has a few hundred on each side."""
     memory_bytes: int = Field(default=2048 * MEGABYTE, ge=0)
     """For searches, beyond the features. Those used least recently leave it first."""
 

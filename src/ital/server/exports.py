@@ -11,7 +11,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from ital.collection.export import FILES, Found, file_name, left_out
-from ital.collection.scan import inside
+from ital.collection.scan import open_inside, printable
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -68,7 +68,7 @@ def _zip(results: list[Found], root: Path) -> Iterator[bytes]:
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_STORED) as archive:
         for one in results:
             try:
-                file = inside(root, root / one.path).open("rb")
+                file = open_inside(root, one.path)
             except OSError:
                 missing.append(one.path)
                 continue
@@ -78,5 +78,5 @@ def _zip(results: list[Found], root: Path) -> Iterator[bytes]:
                     yield pipe.take()
         archive.writestr("results.csv", FILES["csv"](results, root))
         if missing:
-            archive.writestr("missing.txt", "".join(f"{path}\n" for path in missing))
+            archive.writestr("missing.txt", "".join(f"{printable(path)}\n" for path in missing))
     yield pipe.take()

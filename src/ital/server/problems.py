@@ -61,7 +61,9 @@ def add_problems(app: FastAPI, searches: Searches) -> None:
 
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        del request
+        if isinstance(error.body, bytes):  # it was not taken for JSON
+            kind = request.headers.get("content-type") or "none"
+            return say(415, f"Content-Type must be application/json, got {kind[:100]}")
         first = error.errors()[0]
         place = " ".join(str(part) for part in first["loc"])
         return say(422, f"{place}: {first['msg']}")

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
+from pydantic_core import PydanticCustomError
+
+_UNSEEN = (
+    r"\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    r"\ufeff\ufff9-\uffff"
+)
+_NAME = rf"[^{_UNSEEN}\u200c\u200d][^{_UNSEEN}]*"
+"""No line breaks, no controls, of the direction of writing neither, and nothing that takes no
+room, but for what joins letters and emoji."""
+
+_NUMBER = r"0|[1-9][0-9]{0,15}"
+
+
+def _check_name(name: str) -> str:
+    if not re.fullmatch(_NAME, name):
+        detail = "must have no line breaks, control characters or invisible characters"
+        raise PydanticCustomError("name", detail)
+    return name
+
+
+def _number(key: object) -> object:
+    """A key as a number: in JSON it is a text. Others that Python would take for it are not."""
+    return int(key) if isinstance(key, str) and re.fullmatch(_NUMBER, key) else key
+
 
 Identifier = Annotated[int, Field(ge=0, le=2**53)]
 Answer = Literal["yes", "no", "unsure"]
 Key = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
-Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
+Name = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=200),
+    AfterValidator(_check_name),
+    Field(json_schema_extra={"pattern": f"^{_NAME}$"}),
+]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Schema(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    # Strictly: true is not picture 1, nor is "1".
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Problem(Schema):
@@ -176,7 +214,14 @@ class Change(Schema):
 class Answers(Change):
     """What the user says of pictures; of those answered before, instead of what was said."""
 
-    answers: Annotated[dict[Identifier, Answer], Field(min_length=1, max_length=1000)]
+    answers: Annotated[
+        dict[Annotated[Identifier, BeforeValidator(_number)], Answer],
+        Field(
+            min_length=1,
+            max_length=1000,
+            json_schema_extra={"propertyNames": {"pattern": f"^({_NUMBER})$"}},
+        ),
+    ]
 
 
 class SettingsChange(Change):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import re
 import secrets
 import socket
+from collections import OrderedDict
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,6 +23,12 @@ _OPEN = ("/healthz",)
 
 _BODY = 1 << 20
 """Bytes that a request may have, but for uploads, which count their own."""
+
+_SHORTEST, _LONGEST = 0.1, 3.2
+"""Seconds that someone waits after a first wrong token, and after many."""
+
+_PLACES = 1024
+"""From where wrong tokens have come of late, so many are remembered."""
 
 _log = logging.getLogger("ital.server")
 
@@ -50,6 +58,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app, self._settings = app, settings
+        self._guesses = Guesses()
         self._names = {"localhost", *(name.lower() for name in settings.allowed_hosts)}
         if not settings.is_loopback:
             self._names |= {settings.host.lower(), socket.gethostname().lower()}
@@ -74,7 +83,7 @@ class Guard:
             # Whoever asks for the head is answered as if for all; the body is not sent.
             scope = {**scope, "method": "GET"}
         try:
-            await (self._refusal(scope) or self._app)(scope, receive, guarded)
+            await (await self._refusal(scope) or self._app)(scope, receive, guarded)
         except Exception:
             _log.exception("%s %s failed", scope["method"], scope["path"])
             if begun:
@@ -82,7 +91,7 @@ class Guard:
             detail = "something went wrong here; the log of the server tells what"
             await _problem(500, detail)(scope, receive, guarded)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    async def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self._is_ours(host):
@@ -94,7 +103,7 @@ class Guard:
             return _problem(403, "requests from other pages are refused")
         token = self._settings.token
         if token is not None and scope["path"] not in _OPEN:
-            refusal = self._without_token(scope, headers, token.get_secret_value())
+            refusal = await self._without_token(scope, headers, token.get_secret_value())
             if refusal is not None:
                 return refusal
         if _UPLOADS.fullmatch(scope["path"]):
@@ -120,9 +129,11 @@ class Guard:
         # A page elsewhere can point a name of its own at us, but not an address.
         return address.is_loopback or not self._settings.is_loopback
 
-    def _without_token(self, scope: Scope, headers: Headers, token: str) -> Response | None:
-        offered = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["path"] == "/" and scope["method"] == "GET" and _same(offered, token):
+    async def _without_token(self, scope: Scope, headers: Headers, token: str) -> Response | None:
+        offered = ""
+        if scope["path"] == "/" and scope["method"] == "GET":
+            offered = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if _same(offered, token):
             # The link that was printed: from now on the browser has a cookie, and the address
             # that shows in it no longer holds the token.
             answer = RedirectResponse("/", 303)
@@ -132,12 +143,45 @@ class Guard:
             )
             return answer
         kind, _, bearer = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and _same(bearer.strip(), token):
-            return None
+        bearer = bearer.strip() if kind.lower() == "bearer" else ""
         # Those of other servers on the machine come along, whatever they may look like.
-        if _same(cookie_parser(headers.get("cookie", "")).get(_cookie(scope), ""), token):
+        cookie = cookie_parser(headers.get("cookie", "")).get(_cookie(scope), "")
+        if _same(bearer, token) or _same(cookie, token):
             return None
+        if offered or bearer or cookie:
+            await asyncio.sleep(self._guesses.delay(scope.get("client")))
         return _problem(401, "a token is needed: use the link that was printed when ital started")
+
+
+class Guesses:
+    """Wrong tokens, by where they came from: each has to be waited for longer than the last."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[str, int] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def delay(self, client: tuple[str, int] | None) -> float:
+        """Seconds to wait for one more."""
+        place = _network(client[0] if client else "")
+        before = self._counts.pop(place, 0)
+        self._counts[place] = before + 1
+        if len(self) > _PLACES:
+            self._counts.popitem(last=False)
+        return float(min(_LONGEST, _SHORTEST * 2 ** min(before, 16)))
+
+
+def _network(host: str) -> str:
+    """An address, or what all the addresses have in common that one machine can have in IPv6."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv6Address):
+        mapped = address.ipv4_mapped
+        return str(mapped or ipaddress.ip_network((int(address), 64), strict=False))
+    return host
 
 
 def _cookie(scope: Scope) -> str:

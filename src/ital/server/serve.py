@@ -13,6 +13,7 @@ import uvicorn
 from ital.server.app import create_app
 from ital.server.collections import Served
 from ital.server.config import ServerSettings
+from ital.server.connections import Connection
 from ital.server.database import Database, sqlite_url
 from ital.server.shared import Server
 
@@ -37,19 +38,8 @@ def serve(
         if index:
             for one in served:
                 one.start()
-        _run(server, listener, ready)
-
-
-def _run(server: Server, listener: socket.socket, ready: Callable[[str], None]) -> None:
-    config = uvicorn.Config(
-        create_app(server),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_GRACE,
-    )
-    ready(_address(server.settings, listener.getsockname()[1]))
-    _Uvicorn(config, server).run(sockets=[listener])
+        ready(_address(settings, listener.getsockname()[1]))
+        _Uvicorn(server).run([listener])
 
 
 def _listen(settings: ServerSettings) -> socket.socket:
@@ -69,7 +59,16 @@ def _listen(settings: ServerSettings) -> socket.socket:
 class _Uvicorn(uvicorn.Server):
     """Ends streams when it is to end, which would keep it waiting otherwise."""
 
-    def __init__(self, config: uvicorn.Config, server: Server) -> None:
+    def __init__(self, server: Server) -> None:
+        config = uvicorn.Config(
+            create_app(server),
+            http=Connection,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=server.settings.idle_seconds,
+            timeout_graceful_shutdown=_GRACE,
+        )
         super().__init__(config)
         self._ital = server
 

@@ -26,7 +26,7 @@ class Server:
             names = ", ".join(str(one.folder) for one in served)
             raise ValueError(f"two of {names} hold the same collection: index one of them anew")
         self.searches = Searches(database, self.served, settings.memory_bytes)
-        self.uploads = Uploads(database)
+        self.uploads = Uploads(database, settings.upload_pixels)
         self.stopping = asyncio.Event()
 
     def close(self) -> None:
@@ -56,5 +56,6 @@ def _collection(c: Text, server: Shared) -> Served:
 OneOf = Annotated[Served, Depends(_collection)]
 
 MISSING: dict[int | str, dict[str, Any]] = {404: {"model": schemas.Problem}}
-CONFLICT: dict[int | str, dict[str, Any]] = {**MISSING, 409: {"model": schemas.Conflict}}
+JSON: dict[int | str, dict[str, Any]] = {**MISSING, 415: {"model": schemas.Problem}}
+CONFLICT: dict[int | str, dict[str, Any]] = {**JSON, 409: {"model": schemas.Conflict}}
 """What requests may be answered with, beside what they are for."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import secrets
+import threading
+from typing import IO
 
 import numpy as np
 
@@ -17,19 +18,22 @@ from ital.server.problems import RefusedError
 class Uploads:
     """Embeddings and thumbnails of uploaded pictures. The pictures themselves are not kept."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, most: int) -> None:
+        self._database, self._most = database, most
+        # Small files can be large pictures. Many at once take memory, and no less time.
+        self._turn = threading.Lock()
 
-    def add(self, served: Served, content: bytes) -> str:
+    def add(self, served: Served, file: IO[bytes]) -> str:
         """Describe a picture, so that searches can begin with it."""
         collection = served.collection
         if not collection.can_embed:
             raise RefusedError("the pictures of this collection were described elsewhere")
-        if not content:
-            raise UnreadableError("the upload is empty")
-        with pictures.quietly():
-            picture = pictures.decode(io.BytesIO(content))
-            vector = collection.embed(picture.image)
+        with self._turn, pictures.quietly():
+            try:
+                picture = pictures.decode(file, most=self._most)
+                vector = collection.embed(picture.image)
+            finally:
+                pictures.give_back()
         if not np.isfinite(vector).all():
             raise UnreadableError("the model makes nothing of it")
         upload = UploadRow(

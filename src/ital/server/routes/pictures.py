@@ -6,19 +6,20 @@ import asyncio
 import hashlib
 import io
 import threading
-from pathlib import Path
-from typing import Any
+from contextlib import ExitStack
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO
+from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from fastapi.responses import FileResponse
 from PIL import Image
 from starlette.requests import ClientDisconnect
 
 from ital.collection import Collection, pictures
 from ital.collection.pictures import UnreadableError
-from ital.collection.scan import inside
 from ital.collection.store import StoreError
-from ital.server import schemas
+from ital.server import files, schemas
+from ital.server.config import MEGABYTE
 from ital.server.problems import UnknownError
 from ital.server.shared import MISSING, Limit, Offset, OneOf, PictureId, Shared, Text
 
@@ -38,6 +39,7 @@ _JPEG: dict[int | str, dict[str, Any]] = {
 }
 _FILE: dict[int | str, dict[str, Any]] = {
     **MISSING,
+    **_UNCHANGED,
     200: {"content": {"application/octet-stream": {}}},
     206: {"description": "A part"},
     416: {"description": "No such part"},
@@ -68,10 +70,7 @@ def thumbnail(served: OneOf, picture: PictureId, request: Request) -> Response:
     if picture not in collection.pool:
         raise UnknownError(f"there is no picture {picture}")
     try:
-        content = collection.kept_thumbnail(picture)
-        if content is None:
-            _path(collection, picture)
-            content = collection.thumbnail(picture)
+        content = collection.thumbnail(picture)
     except (OSError, StoreError, UnreadableError) as error:
         raise _unreadable(picture) from error
     return _image(content, request)
@@ -79,34 +78,35 @@ def thumbnail(served: OneOf, picture: PictureId, request: Request) -> Response:
 
 @router.get(
     "/pictures/{picture}/view",
-    responses={**_FILE, **_UNCHANGED, 200: {"content": _SHOWN}, 206: {"content": _SHOWN}},
+    responses={**_FILE, 200: {"content": _SHOWN}, 206: {"content": _SHOWN}},
     response_class=Response,
 )
 def view(served: OneOf, picture: PictureId, request: Request) -> Response:
     """A picture as browsers can show it: the file itself, or a JPEG made of it."""
-    path = _path(served.collection, picture)
     try:
-        with path.open("rb") as stream:
-            kind = pictures.kind(stream)
+        with ExitStack() as opened:
+            file = opened.enter_context(_open(served.collection, picture))
+            kind = pictures.kind(file)
             if kind in _SHOWN_BY_BROWSERS:
+                opened.pop_all()  # it is closed when it has been sent
                 # What the file is called does not matter: it is what it was seen to be.
-                headers = {"Cache-Control": _CACHE}
-                return _unless_known(_file(path, Image.MIME[kind], headers=headers), request)
+                return files.respond(file, request, Image.MIME[kind], {"Cache-Control": _CACHE})
             with _converting:
-                content = _jpeg(pictures.decode(stream, _VIEW).image)
+                content = _jpeg(pictures.decode(file, _VIEW).image)
     except (OSError, UnreadableError) as error:
         raise _unreadable(picture) from error
     return _image(content, request)
 
 
-@router.get("/pictures/{picture}/original", responses=_FILE, response_class=FileResponse)
-def original(served: OneOf, picture: PictureId) -> FileResponse:
+@router.get("/pictures/{picture}/original", responses=_FILE, response_class=Response)
+def original(served: OneOf, picture: PictureId, request: Request) -> Response:
     """The file itself, to keep."""
-    path = _path(served.collection, picture)
-    try:
-        return _file(path, "application/octet-stream", filename=path.name)
-    except OSError as error:
-        raise _unreadable(picture) from error
+    collection = served.collection
+    file = _open(collection, picture)
+    name = collection.path(picture).name
+    named = f'="{name}"' if quote(name) == name else f"*=utf-8''{quote(name)}"
+    headers = {"Content-Disposition": f"attachment; filename{named}"}
+    return files.respond(file, request, "application/octet-stream", headers)
 
 
 @router.post(
@@ -124,19 +124,23 @@ def original(served: OneOf, picture: PictureId) -> FileResponse:
 )
 async def upload(served: OneOf, server: Shared, request: Request) -> schemas.Upload:
     """Describe a picture from outside, which is the body of the request."""
-    most = server.settings.upload_bytes
-    content = bytearray()
-    try:
-        async for piece in request.stream():
-            content += piece
-            if len(content) > most:
-                # What else is to come is not read.
-                detail = f"a picture may have {most} bytes at the most"
-                raise HTTPException(413, detail, headers={"Connection": "close"})
-    except ClientDisconnect as error:
-        raise HTTPException(400, "the upload was broken off") from error
-    name = await asyncio.to_thread(server.uploads.add, served, bytes(content))
-    return schemas.Upload(id=name)
+    most, size = server.settings.upload_bytes, 0
+    # Those that wait for their turn do so on the disk.
+    with SpooledTemporaryFile(MEGABYTE) as file:
+        try:
+            async for piece in request.stream():
+                file.write(piece)
+                size += len(piece)
+                if size > most:
+                    # What else is to come is not read.
+                    detail = f"a picture may have {most} bytes at the most"
+                    raise HTTPException(413, detail, headers={"Connection": "close"})
+        except ClientDisconnect as error:
+            raise HTTPException(400, "the upload was broken off") from error
+        if not size:
+            raise UnreadableError("the upload is empty")
+        file.seek(0)
+        return schemas.Upload(id=await asyncio.to_thread(server.uploads.add, served, file))
 
 
 @router.get("/uploads/{upload}/thumbnail", responses=_JPEG, response_class=Response)
@@ -145,17 +149,13 @@ def upload_thumbnail(served: OneOf, upload: Text, server: Shared, request: Reque
     return _image(server.uploads.thumbnail(served, upload), request)
 
 
-def _path(collection: Collection, picture: int) -> Path:
+def _open(collection: Collection, picture: int) -> BinaryIO:
     if picture not in collection.pool:
         raise UnknownError(f"there is no picture {picture}")
     try:
-        return inside(collection.root, collection.path(picture))
+        return collection.open_file(picture)
     except OSError as error:
         raise UnknownError(f"the file of picture {picture} has gone") from error
-
-
-def _file(path: Path, kind: str, **more: Any) -> FileResponse:
-    return FileResponse(path, media_type=kind, stat_result=path.stat(), **more)
 
 
 def _unreadable(picture: int) -> UnknownError:
@@ -170,18 +170,8 @@ def _jpeg(image: Image.Image) -> bytes:
 
 
 def _image(content: bytes, request: Request) -> Response:
-    tag = hashlib.sha256(content).hexdigest()[:32]
-    headers = {"ETag": f'"{tag}"', "Cache-Control": _CACHE}
-    return _unless_known(Response(content, media_type="image/jpeg", headers=headers), request)
-
-
-def _unless_known(response: Response, request: Request) -> Response:
-    """A response, or less of it if the client has it already."""
-    known = [
-        tag.strip().removeprefix("W/")
-        for tag in request.headers.get("if-none-match", "").split(",")
-    ]
-    if response.headers["etag"] in known or "*" in known:
-        headers = {name: response.headers[name] for name in ("etag", "cache-control")}
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": _CACHE}
+    if files.is_known(tag, request):
         return Response(status_code=304, headers=headers)
-    return response
+    return Response(content, media_type="image/jpeg", headers=headers)

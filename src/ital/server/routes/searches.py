@@ -10,7 +10,7 @@ from ital import strategies
 from ital.collection.export import found
 from ital.server import exports, schemas, views
 from ital.server.problems import RefusedError
-from ital.server.shared import CONFLICT, MISSING, Limit, Offset, PictureId, Shared, Text
+from ital.server.shared import CONFLICT, JSON, MISSING, Limit, Offset, PictureId, Shared, Text
 
 router = APIRouter(tags=["searches"])
 
@@ -30,7 +30,7 @@ def searches(server: Shared, collection: schemas.Key | None = None) -> list[sche
     return server.searches.all(collection)
 
 
-@router.post("/searches", status_code=201, responses=MISSING)
+@router.post("/searches", status_code=201, responses=JSON)
 def create_search(body: schemas.SearchCreate, server: Shared) -> schemas.SearchState:
     """A new search."""
     return server.searches.create(body)
@@ -42,7 +42,7 @@ def search(s: Text, server: Shared) -> schemas.SearchState:
     return server.searches.state(s)
 
 
-@router.patch("/searches/{s}", responses=MISSING)
+@router.patch("/searches/{s}", responses=JSON)
 def rename_search(s: Text, body: schemas.Rename, server: Shared) -> schemas.SearchInfo:
     """Give a search another name."""
     return server.searches.rename(s, body.name)
@@ -54,7 +54,7 @@ def delete_search(s: Text, server: Shared) -> None:
     server.searches.delete(s)
 
 
-@router.post("/searches/{s}/duplicate", status_code=201, responses=MISSING)
+@router.post("/searches/{s}/duplicate", status_code=201, responses=JSON)
 def duplicate_search(
     s: Text, server: Shared, body: schemas.Duplicate | None = None
 ) -> schemas.SearchState:
