@@ -59,3 +59,21 @@ def test_three_classes_are_refused():
 def test_what_the_package_does_not_have():
     with pytest.raises(AttributeError, match="has no attribute 'Classifier'"):
         ital.Classifier  # noqa: B018
+
+
+@pytest.mark.parametrize("base_rate", ["learn", 0.1])
+def test_a_base_rate(base_rate):
+    """Far from all that it has learnt from, an image is more likely irrelevant."""
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((60, 4))
+    y = np.zeros(60, dtype=int)
+    vectors[:6] += 6.0
+    y[:6] = 1
+    far = np.full((1, 4), -40.0)
+    plain = RelevanceClassifier().fit(vectors, y)
+    rare = RelevanceClassifier(base_rate=base_rate).fit(vectors, y)
+    assert plain.predict_proba(far)[0, 1] == pytest.approx(0.5, abs=0.01)
+    assert rare.predict_proba(far)[0, 1] < 0.3
+    assert (rare.predict(vectors) == y).all()
+    with pytest.raises(ValueError, match="base_rate must be"):
+        RelevanceClassifier(base_rate=2).fit(vectors, y)

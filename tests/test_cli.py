@@ -16,7 +16,7 @@ import ital
 from ital.cli import app
 from ital.evaluation import tune
 from ital.evaluation.journal import Journal
-from ital.model import Kernel
+from ital.kernel import Kernel
 
 
 def invoke(*arguments: object):
@@ -254,10 +254,11 @@ class TestBench:
         result = invoke(
             "bench", "run", "--strategies", ";".join(labels), "--queries", 1, "--rounds", 1,
             "--user", "blend", "--pca", 8, "--config", tmp_path / "kernel.json", "--paper-queries",
-            "--seed", 3, "--out", tmp_path / "runs",
+            "--seed", 3, "--out", tmp_path / "runs", "--base-rate", "0.1",
         )  # fmt: skip
         assert result.exit_code == 0, result.output
-        settings = Journal(tmp_path / "runs" / "digits-blend-8").settings()
+        settings = Journal(tmp_path / "runs" / "digits-blend-rate-0.1-8").settings()
+        assert settings.base_rate == 0.1
         assert settings.strategies == labels
         assert (settings.length_scale, settings.noise, settings.pca) == (2.5, 0.01, 8)
         assert settings.paper_queries
@@ -272,6 +273,8 @@ class TestBench:
             (["--strategies", "ital:posterior=exact,random"], "have semicolons between them"),
             (["--strategies", "best"], "strategy must be one of adaptal"),
             (["--user", "me"], "user must be one of perfect"),
+            (["--base-rate", "rare"], "base_rate must be 'learn', a share"),
+            (["--base-rate", "1.5"], "base_rate must be 'learn', a share"),
             (["--config", "nothing.json"], "kernel must be a file that 'ital tune' wrote"),
             (["--data", "butterflies"], "ITAL_DATA"),
         ],

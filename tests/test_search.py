@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import threading
 
@@ -14,7 +15,8 @@ from scipy.special import ndtr
 import ital
 from generators import seeds
 from ital import Search, UserModel
-from ital.model import Kernel, RelevanceModel
+from ital.kernel import Kernel
+from ital.model import RelevanceModel
 from ital.pool import Pool
 
 FEATURES = np.random.default_rng(0).standard_normal((30, 4))
@@ -160,7 +162,7 @@ class TestTheLoop:
         def full(*arguments):
             raise MemoryError
 
-        monkeypatch.setattr(search.model, "update", full)
+        monkeypatch.setattr(search.model, "become", full)
         for call in (
             lambda: search.query(relevant=[7]),
             lambda: search.answer({7: 1}),
@@ -306,6 +308,15 @@ class TestSaving:
         again = Search.load(tmp_path / "search.json", FEATURES)
         assert again.strategy == search.strategy
         np.testing.assert_array_equal(again.suggest(5), search.suggest(5))
+
+    def test_the_first_files_knew_of_no_base_rate(self, tmp_path):
+        path = tmp_path / "search.json"
+        started().save(path)
+        content = json.loads(path.read_text())
+        del content["settings"]["base_rate"]
+        path.write_text(json.dumps(content))
+        again = Search.load(path, FEATURES)
+        np.testing.assert_allclose(again.model.mean, started().model.mean, atol=1e-9)
 
     def test_a_failed_save_leaves_the_old_file(self, tmp_path, monkeypatch):
         path = tmp_path / "search.json"
@@ -583,7 +594,7 @@ class TestBadInput:
                 "posterior must be 'paper' or 'exact', got 'bayes'",
             ),
             ({"strategy": ("random", {"k": 3})}, TypeError, "strategy 'random' does not take"),
-            ({"user": 0.5}, TypeError, "user must be a UserModel, got 0.5"),
+            ({"user": 0.5}, TypeError, "user must be a UserModel or 'learn', got 0.5"),
             (
                 {"length_scale": 0.0},
                 ValueError,
@@ -618,6 +629,96 @@ def test_batches_that_would_take_minutes_are_refused(strategy, most):
     assert_unchanged(search, before)
     search.answer({1: False, 2: True, 3: True})  # as many are left as may be asked about
     assert len(search.suggest(10**9)) == most
+
+
+class TestReplay:
+    @pytest.mark.parametrize("base_rate", [None, "learn"])
+    def test_the_same_label_of_another_vector(self, base_rate):
+        """What is learnt from a vector from outside depends on where it is, too."""
+        here, there = (
+            Search(FEATURES, base_rate=base_rate, length_scale=1.5, seed=0) for _ in range(2)
+        )
+        here.query(relevant=[FEATURES[3] + 0.1, 7])
+        there.query(relevant=[FEATURES[8] - 0.1, 7])
+        here.replay(there.events)
+        np.testing.assert_allclose(here.model.mean, there.model.mean, atol=1e-9)
+        np.testing.assert_allclose(here.model.variance, there.model.variance, atol=1e-9)
+
+    @pytest.mark.parametrize("base_rate", [None, "learn", 0.2])
+    def test_whatever_the_way_there(self, base_rate, tmp_path):
+        """Undo, skips, second thoughts and loading lead to the model that the events amount to."""
+        search = Search(FEATURES, base_rate=base_rate, user="learn", seed=3)
+        search.query(relevant=[5, FEATURES[2] + 0.2])
+        search.answer({1: True, 2: False, 3: None})
+        search.answer({4: False, 1: None})
+        search.undo()
+        search.answer({3: True, 2: True, 8: False})
+        search.answer({5: False})
+        search.undo()
+        straight = Search(FEATURES, base_rate=base_rate, user="learn", seed=3)
+        straight.replay(search.events)
+        search.save(tmp_path / "search.json")
+        loaded = Search.load(tmp_path / "search.json", FEATURES)
+        for other in (straight, loaded):
+            assert list(other.model.labels) == list(search.model.labels)
+            assert other.user == search.user
+            assert other.model.belief.scale == pytest.approx(search.model.belief.scale, rel=1e-6)
+            np.testing.assert_allclose(other.model.mean, search.model.mean, atol=1e-7)
+            np.testing.assert_allclose(other.model.variance, search.model.variance, atol=1e-7)
+            assert other.suggest(3).tolist() == search.suggest(3).tolist()
+
+
+class TestConfigure:
+    def test_strategy_and_user_go_together(self, tmp_path):
+        search = started(strategy="ital")
+        user = UserModel(0.8, 0.1)
+        search.configure(user=user)
+        assert search.user == search.strategy.user == user
+        search.configure(("ital", {"posterior": "exact"}))
+        assert search.strategy == ital.strategies.ITAL(user, "exact")
+        fresh = started(strategy=("ital", {"posterior": "exact"}), user=user)
+        assert search.suggest(4).tolist() == fresh.suggest(4).tolist()
+        search.save(tmp_path / "search.json")
+        loaded = Search.load(tmp_path / "search.json", FEATURES)
+        assert (loaded.user, loaded.strategy) == (user, search.strategy)
+
+    def test_there_is_no_other_way(self):
+        search = started()
+        for name, value in (("user", UserModel(0.5)), ("strategy", "random")):
+            with pytest.raises(AttributeError):
+                setattr(search, name, value)
+
+    def test_mistakes_change_nothing(self):
+        search = started()
+        before, user, strategy = state(search), search.user, search.strategy
+        for wrong in ({"strategy": "best"}, {"user": 0.5}, {"user": "me"}):
+            with pytest.raises((ValueError, TypeError), match=f"{next(iter(wrong))} must be"):
+                search.configure(**wrong)
+        assert (search.user, search.strategy) == (user, strategy)
+        assert_unchanged(search, before)
+
+    def test_a_user_who_errs_is_believed_less(self):
+        search = Search(FEATURES, base_rate="learn", length_scale=1.5, seed=0)
+        search.query(relevant=[5])
+        search.answer({7: True})
+        sure = search.model.mean[7]
+        search.configure(user=UserModel(p_mistake=0.3))
+        assert search.model.mean[5] > 0.5, "nobody asked about the example: it is right"
+        assert search.model.mean[7] < sure - 0.1
+        search.configure(user=UserModel())
+        assert search.model.mean[7] == pytest.approx(sure, abs=1e-6)
+
+    def test_a_user_can_be_learnt(self):
+        search = Search(FEATURES, user="learn", seed=0)
+        assert search.user == UserModel()
+        search.query(relevant=[5])
+        search.answer({1: None, 2: True, 3: True})
+        search.answer({2: False})
+        assert search.user == UserModel(11 / 12, 1 / 11)
+        copies = Search(np.repeat(FEATURES, 2, axis=0), user="learn", seed=0)
+        copies.query(relevant=[5])
+        copies.answer({8: True, 9: False})
+        assert copies.user.p_mistake == pytest.approx(1 / 10)
 
 
 class TestThreads:

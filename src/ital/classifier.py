@@ -10,8 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ital.baserate import BaseRate, prior_of
 from ital.gaussian import FloatArray, positive_probability
-from ital.model import Kernel, RelevanceModel
+from ital.kernel import Kernel
+from ital.model import RelevanceModel
 from ital.pool import Pool
 
 
@@ -25,13 +27,21 @@ class RelevanceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         length_scale: the kernel's length scale; the median distance of two images if ``None``.
         variance: the kernel's variance.
         noise: the variance of the noise on labels.
+        base_rate: how many of all images are relevant, as in ``ital.Search``: a part of them,
+            ``"learn"``, or ``None`` if relevant ones are as common as others. The images to learn
+            from stand for all.
 
     """
 
     def __init__(
-        self, length_scale: float | None = None, variance: float = 1.0, noise: float = 1e-6
+        self,
+        length_scale: float | None = None,
+        variance: float = 1.0,
+        noise: float = 1e-6,
+        base_rate: BaseRate = None,
     ) -> None:
         self.length_scale = length_scale
+        self.base_rate = base_rate
         self.variance = variance
         self.noise = noise
 
@@ -44,14 +54,11 @@ class RelevanceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "Only binary classification is supported. The type of the target is multiclass: "
                 f"y must hold one or two classes, got {len(self.classes_)}"
             )
-        vectors = features.astype(float)
-        scale = Pool(vectors).median_distance() if self.length_scale is None else self.length_scale
-        # Nothing is asked of the images that it learns from, so that they need not be its pool.
-        pool = Pool(vectors[:1])
-        self.model_ = RelevanceModel(pool, Kernel(scale, self.variance, self.noise))
+        pool = Pool(features.astype(float))
+        kernel = Kernel.over(pool, self.length_scale, self.variance, self.noise)
+        self.model_ = RelevanceModel(pool, kernel, prior_of(self.base_rate))
         relevant = number == len(self.classes_) - 1
-        labels = {-1 - i: 1.0 if one else -1.0 for i, one in enumerate(relevant)}
-        self.model_.update(labels, {-1 - i: vector for i, vector in enumerate(vectors)})
+        self.model_.update({i: 1.0 if one else -1.0 for i, one in enumerate(relevant)})
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803

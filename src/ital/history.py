@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ital.gaussian import FloatArray
+from ital.user import UserModel
+
+_GIVEN = 8
+"""Questions that count as answered, all of them rightly, before anything is known of a user."""
 
 
 @dataclass(frozen=True)
@@ -20,20 +24,58 @@ class Event:
     """The vectors from outside."""
 
 
+def outside(number: int) -> int:
+    """The name of a vector from outside: -1 for number 0, -2 for 1, and so on."""
+    return -1 - number
+
+
 @dataclass
 class History:
-    """Events, and the labels that they amount to."""
+    """Events, and what they amount to."""
 
     events: list[Event] = field(default_factory=list)
 
     @property
     def labels(self) -> dict[int, int]:
-        """The latest label of every image."""
+        """The latest label of every image, in the order in which images came to have one."""
         labels: dict[int, int] = {}
         for event in self.events:
-            labels.update(event.labels)
+            for image, label in event.labels.items():
+                if not labels.get(image):
+                    labels.pop(image, None)  # what could not be judged before comes as if new
+                labels[image] = label
         return labels
 
+    @property
+    def vectors(self) -> dict[int, FloatArray]:
+        """All vectors from outside, by name."""
+        return {name: vector for event in self.events for name, vector in event.vectors.items()}
+
+    @property
+    def examples(self) -> set[int]:
+        """Images whose label is the person's own choice, and no answer to a question."""
+        kinds = {image: event.kind for event in self.events for image in event.labels}
+        return {image for image, kind in kinds.items() if kind == "query"}
+
     def next_name(self, taken: Mapping[int, FloatArray]) -> int:
-        """The negative number for the next vector from outside."""
-        return -1 - len(taken) - sum(len(event.vectors) for event in self.events)
+        """The name for the next vector from outside."""
+        return outside(len(taken) + len(self.vectors))
+
+    def user(self, contradictions: int = 0) -> UserModel:
+        """A user who skips and errs as often as this one did so far.
+
+        Mistakes are answers that were corrected later, and ``contradictions`` that still stand. At
+        most every second answer is taken for one.
+        """
+        said: dict[int, int] = {}
+        answers = skips = corrections = 0
+        for event in self.events:
+            if event.kind == "answer":
+                for image, label in event.labels.items():
+                    corrections += said.get(image, label) * label == -1
+                    skips += label == 0
+                    answers += 1
+            said |= event.labels
+        given = answers - skips + _GIVEN
+        mistakes = corrections + contradictions
+        return UserModel(given / (answers + _GIVEN), min(0.5, mistakes / given))

@@ -30,7 +30,10 @@ class Insight:
 
 @dataclass(frozen=True)
 class Threshold:
-    """What is to be expected of all images of at least this probability."""
+    """What is to be expected of the first images of the ranking.
+
+    They are as many as there are of at least this probability.
+    """
 
     probability: float
     count: int
@@ -66,16 +69,13 @@ def change(before: FloatArray, after: FloatArray) -> float:
 
 def thresholds(search: Search, steps: int = 100) -> list[Threshold]:
     """Count, expected precision and expected recall at ``steps`` + 1 thresholds from 0 to 1."""
-    probabilities, counted = search.model.probabilities(), degrees(search.model.mean)
-    order = np.argsort(probabilities)
-    ascending = probabilities[order]
-    # Sums over all images from a place in that order on.
-    sums = np.append(np.cumsum(counted[order][::-1])[::-1], 0.0)
+    ranking = search.ranking()
+    sums = np.append(0.0, np.cumsum(degrees(ranking.means)))
     found = []
     for step in range(steps + 1):
-        place = int(np.searchsorted(ascending, step / steps))
-        count, relevant = len(order) - place, float(sums[place])
+        count = ranking.above(step / steps)
+        relevant = float(sums[count])
         precision = relevant / count if count else 1.0
-        recall = relevant / float(sums[0]) if sums[0] > 0 else 1.0
+        recall = relevant / float(sums[-1]) if sums[-1] > 0 else 1.0
         found.append(Threshold(step / steps, count, precision, recall))
     return found

@@ -1,23 +1,29 @@
 """The relevance model of section 3.2: a Gaussian process over the pool, kept up to date.
 
-With L the Cholesky factor of the labelled images' kernel matrix and noise, and V = L^-1 K(labelled,
-pool), the pool's predictive mean is V' L^-1 y, its variances are k(x, x) - sum V^2, and the
-covariance of two images is k(x, x') - V_x' V_x'. A new label is a new row of V, O(n (d + labels));
-a removed one is a few plane rotations of rows; a changed one touches no row. There is never an
-n x n matrix: all state over the pool has one element, or one column, for each image.
+With m the mean and k the covariance of the prior, L the Cholesky factor of the labelled images'
+covariance and noise, and V = L^-1 K(labelled, pool), the pool's predictive mean is
+m + V' L^-1 (y - m), its variances are k(x, x) - sum V^2, and the covariance of two images is
+k(x, x') - V_x' V_x'. A new label is a new row of V, O(n (d + labels)); a removed one is a few plane
+rotations of rows; a changed one touches no row. There is never an n x n matrix: all state over the
+pool has one element, or one column, for each image.
+
+Means, variances and covariances are told with the scale and the border that the prior believes in,
+given the labels. Inside, the scale is 1 and the border 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import itertools
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ital import checks, gaussian
+from ital import gaussian
 from ital.engine import for_blocks
+from ital.kernel import Kernel
 from ital.pool import FloatArray, Pool, Rows
+from ital.prior import PAPER, Belief, Evidence, Prior
 
 _ROWS = 32
 """Rows of V in one piece of memory. Pieces are added as labels come, and none is ever copied."""
@@ -25,36 +31,14 @@ _ROWS = 32
 _COLUMNS = 1 << 15
 """Images whose columns of V are worked on at a time: a piece of that width fits a core's cache."""
 
-_LEAST_NOISE = 1e-12
-"""Noise, in units of the variance, that copies of an image have at the least."""
+_SAMPLE = 2048
+"""Evenly spaced images that stand for the pool where a belief is chosen."""
+
+_SAME = 1e-9
+"""How much less than 1 the correlation of images in the same place may be."""
 
 _WHOLE_SHARE = 0.3
 """Share of the pool above which covariances with all of it cost no more than with that part."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """The RBF kernel of eq. (4); ``variance`` and ``noise`` are sigma_var^2 and sigma_noise^2."""
-
-    length_scale: float
-    variance: float = 1.0
-    noise: float = 1e-6
-
-    def __post_init__(self) -> None:
-        for name in ("length_scale", "variance", "noise"):
-            object.__setattr__(self, name, checks.positive(getattr(self, name), name))
-
-    @property
-    def least_noise(self) -> float:
-        """The noise, or what arithmetic can tell from none if that is more."""
-        return max(self.noise, _LEAST_NOISE * self.variance)
-
-    def __call__(self, squared_distances: FloatArray) -> FloatArray:
-        """Covariances at these distances, without noise. Overwrites its argument."""
-        squared_distances *= -0.5 / self.length_scale**2
-        np.exp(squared_distances, out=squared_distances)
-        squared_distances *= self.variance
-        return squared_distances
 
 
 class RelevanceModel:
@@ -64,23 +48,50 @@ class RelevanceModel:
     negative number as its name.
     """
 
-    def __init__(self, pool: Pool, kernel: Kernel) -> None:
+    def __init__(self, pool: Pool, kernel: Kernel, prior: Prior = PAPER) -> None:
         self.pool = pool
         self.kernel = kernel
-        self.mean = np.zeros(len(pool))
-        self.variance = np.full(len(pool), kernel.variance)
+        self.prior = prior
+        self.belief = Belief()
+        self._covariance = prior.covariance(pool, kernel)
+        self.mean: FloatArray = np.full(len(pool), prior.mean)
+        self.variance = self._covariance.variances()
+        self._sample_variances = self.variance[pool.sample(_SAMPLE)]
+        self._mistake = 0.0
         self._names: list[int] = []
         self._labels = np.empty(0)
+        self._asked = np.empty(0, dtype=bool)
         self._vectors = np.empty((0, pool.dimension))
         self._factor = np.empty((0, 0))
         self._weights = np.empty(0)
         self._pieces: list[FloatArray] = []
         self._covariances: dict[int, FloatArray] = {}
+        self._believe()
+
+    @property
+    def scale(self) -> float:
+        """What variances, covariances and noise are multiplied by, s^2."""
+        return self.belief.scale
 
     @property
     def labels(self) -> dict[int, float]:
         """Labels by name, in the order in which the model holds them."""
         return dict(zip(self._names, self._labels.tolist(), strict=True))
+
+    @property
+    def is_informed(self) -> bool:
+        """Whether there is a label to go by."""
+        return bool(self._names)
+
+    @property
+    def noise(self) -> float:
+        """The variance of the noise on a label."""
+        return self.scale * self.kernel.noise
+
+    @property
+    def least_noise(self) -> float:
+        """The noise, or what arithmetic can tell from none if that is more."""
+        return self.scale * self.kernel.least_noise
 
     @property
     def labelled_vectors(self) -> FloatArray:
@@ -89,33 +100,85 @@ class RelevanceModel:
         vectors.flags.writeable = False
         return vectors
 
+    @property
+    def contradictions(self) -> int:
+        """Pairs of labels that cannot both be right: of images in the same place, and opposite."""
+        kernel = self.kernel(self.pool.distances_between(self._vectors, self._vectors))
+        same = kernel > (1 - _SAME) * self.kernel.variance
+        return int(np.triu(same & (np.outer(self._labels, self._labels) < 0)).sum())
+
     def update(
-        self, labels: Mapping[int, float | None], vectors: Mapping[int, FloatArray] | None = None
+        self,
+        labels: Mapping[int, float | None],
+        vectors: Mapping[int, FloatArray] | None = None,
+        examples: Collection[int] = (),
     ) -> None:
-        """Add, change and (``None``) remove labels, many at once.
+        """Add, change and (``None``) remove labels, many at once, as ``become`` takes them."""
+        wanted: dict[int, float | None] = {**self.labels, **labels}
+        chosen = {name for name, asked in zip(self._names, self._asked, strict=True) if not asked}
+        self.become(
+            {name: label for name, label in wanted.items() if label is not None},
+            vectors,
+            chosen.difference(labels).union(examples),
+        )
 
-        ``vectors`` holds the features of the new names that are not in the pool.
+    def become(
+        self,
+        labels: Mapping[int, float],
+        vectors: Mapping[int, FloatArray] | None = None,
+        examples: Collection[int] = (),
+    ) -> None:
+        """Have just these labels, in this order, with as little work as can be.
+
+        ``vectors`` holds the features of the names that are not in the pool, of new ones at least.
+        ``examples`` are those that nobody asked about: they are right, and no evidence of how many
+        images are relevant.
         """
-        positions = {name: position for position, name in enumerate(self._names)}
-        removed = [positions[name] for name in labels if name in positions and labels[name] is None]
-        changed = False
-        for name, label in labels.items():
-            if label is not None and name in positions and label != self._labels[positions[name]]:
-                self._labels[positions[name]] = label
-                changed = True
-        for position in sorted(removed, reverse=True):
+        names, vectors = list(labels), vectors or {}
+        places = zip(self._names, self._vectors, strict=True)
+        known = [n for n, at in places if n in labels and np.array_equal(vectors.get(n, at), at)]
+        pairs = zip(known, names, strict=False)
+        stay = sum(1 for _ in itertools.takewhile(lambda two: two[0] == two[1], pairs))
+        removed = [i for i, name in enumerate(self._names) if name not in set(names[:stay])]
+        for position in reversed(removed):
             self._remove(position)
-        if removed or changed:
+        before = self._readings()
+        self._labels = np.array([labels[name] for name in names[:stay]], dtype=float)
+        self._asked = np.array([name not in examples for name in names[:stay]], dtype=bool)
+        after = self._readings()
+        renoised = not np.array_equal(before[1], after[1])
+        if renoised:
+            self._factorise_anew()
+        if removed or not np.array_equal(before, after):
             self._refresh()
-        added = {n: y for n, y in labels.items() if y is not None and n not in positions}
-        if removed or added:
+        added = {name: labels[name] for name in names[stay:]}
+        if removed or renoised or added:
             kept, self._covariances = self._covariances, {}
-            # Rows that selection computed are of use only while no other label has gone.
-            self._add(added, vectors or {}, {} if removed else kept)
+            # Rows that selection computed are of use only while those before them are as they were.
+            self._add(added, vectors, examples, {} if removed or renoised else kept)
+        self._believe()
 
-    def prior(self, images: Rows, rows: Rows | None = None) -> FloatArray:
-        """Kernel values, whatever the labels, shape (images, n), or (images, rows)."""
-        return self._prior(self.pool.vectors(images), rows)
+    def trust(self, p_mistake: float) -> None:
+        """Take answers to be wrong with this probability, in the way that the prior does."""
+        before, self._mistake = self._mistake, p_mistake
+        if before != p_mistake:
+            self._factorise_anew()
+            self._refresh()
+            self._covariances = {}
+            self._believe()
+
+    def kernel_matrix(self, images: Rows, rows: Rows | None = None) -> FloatArray:
+        """How alike images are: the kernel of eq. (4), whatever is believed, shape (images, n).
+
+        Or (images, rows) for some of the pool.
+        """
+        return self.pool.squared_distances(self.pool.vectors(images), rows, self.kernel)
+
+    def prior_joint(self, images: Rows) -> tuple[FloatArray, FloatArray]:
+        """Covariances and variances of some images before the first label."""
+        vectors = self.pool.vectors(images)
+        covariances = self._covariance.with_pool(vectors, images)
+        return self.scale * covariances, self.scale * self._covariance.variances_at(vectors)
 
     def covariances(self, images: Rows, rows: Rows | None = None, keep: bool = True) -> FloatArray:
         """Posterior covariances, shape (images, n), or (images, rows) for some of the pool.
@@ -123,20 +186,10 @@ class RelevanceModel:
         Those with the whole pool are kept: the labels that follow need the same rows. Not so
         without ``keep``, for who looks at more images than will ever be asked about.
         """
-        if not keep:
-            return self._fresh_covariances(images, rows)
-        missing = [int(image) for image in images if int(image) not in self._covariances]
-        if missing:
-            if rows is not None and len(rows) <= _WHOLE_SHARE * len(self.pool):
-                return self._fresh_covariances(images, rows)
-            whole = self._fresh_covariances(np.array(missing))
-            self._covariances.update(zip(missing, whole, strict=True))
-        part: Rows | slice = slice(None) if rows is None else rows
-        columns = len(self.pool) if rows is None else len(rows)
-        out = np.empty((len(images), columns))
-        for i, image in enumerate(images):
-            out[i] = self._covariances[int(image)][part]
-        return out
+        found = self._kept_covariances(images, rows) if keep else self._fresh(images, rows)
+        if self.scale != 1.0:
+            found *= self.scale
+        return found
 
     def forget_covariances(self) -> None:
         """Let go of covariances that were kept, so that what follows computes the same numbers."""
@@ -151,10 +204,11 @@ class RelevanceModel:
 
     def predict(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Predictive mean and variance of vectors, wherever they are from."""
-        prior = self.kernel(self.pool.distances_between(self._vectors, vectors))
-        columns = _solve(self._factor, prior)
-        variance = self.kernel.variance - np.einsum("ij,ij->j", columns, columns)
-        return columns.T @ self._weights, np.maximum(variance, 0.0)
+        columns = _solve(self._factor, self._covariance.between(self._vectors, vectors))
+        variance = self._covariance.variances_at(vectors)
+        variance -= np.einsum("ij,ij->j", columns, columns)
+        mean = self.prior.mean - self.belief.border + columns.T @ self._weights
+        return mean, self.scale * np.maximum(variance, 0.0)
 
     def probabilities(self, rows: Rows | None = None) -> FloatArray:
         """P(R = 1), eq. (5), of the pool or of some of its images."""
@@ -162,31 +216,60 @@ class RelevanceModel:
         return gaussian.positive_probability(self.mean[part], self.variance[part])
 
     def contributions(self, row: int) -> dict[int, float]:
-        """What each label adds to the predictive mean of an image, by name: its mean is their sum.
+        """What each label adds to the predictive mean of an image, by name.
 
-        The mean is a sum over the labelled images, k(x, x_j) a_j with a = (K + noise)^-1 y.
+        The mean is that of the prior and a sum over the labelled images, k(x, x_j) a_j with
+        a = (K + noise)^-1 (y - m).
         """
         if not self._names:
             return {}
         weights = solve_triangular(self._factor, self._weights, lower=True, trans="T")
-        distances = self.pool.distances_between(self.pool.vectors(np.array([row])), self._vectors)
-        parts = self.kernel(distances)[0] * weights
+        image = self.pool.vectors(np.array([row]))
+        parts = self._covariance.between(image, self._vectors)[0] * weights
         return dict(zip(self._names, parts.tolist(), strict=True))
 
     def entropies(self, rows: Rows | None = None) -> FloatArray:
         """H(R) in nats of each image of the pool, or of some, for itself."""
         return gaussian.binary_entropy(self.probabilities(rows))
 
+    def _believe(self) -> None:
+        """Have the prior choose scale and border anew."""
+        readings, noises = self._readings()
+        pivots, asked = self._factor.diagonal(), self._asked
+        # The examples of a query come first. Given these alone, a few images stand for the pool.
+        examples, rows = int(np.argmax([*asked, True])), self.pool.sample(_SAMPLE)
+        columns = self._columns(rows)[:examples]
+        prior = self._sample_variances
+        belief = self.prior.belief(
+            Evidence(
+                self.prior.mean + self._weights[:examples] @ columns,
+                prior - np.einsum("ij,ij->j", columns, columns),
+                len(self.pool),
+                float(prior.mean()),
+                self._labels[asked],
+                # What the labels before each one foretold of it can be read off the factor.
+                (readings - pivots * self._weights)[asked],
+                np.maximum(pivots**2 - noises, 0.0)[asked],
+                self._mistake,
+            )
+        )
+        before, self.belief = self.belief, belief
+        if belief.scale != before.scale:
+            self.variance *= belief.scale / before.scale
+        if belief.border != before.border:
+            self.mean += before.border - belief.border
+
     def _add(
         self,
         labels: Mapping[int, float],
         vectors: Mapping[int, FloatArray],
+        examples: Collection[int],
         covariances: Mapping[int, FloatArray],
     ) -> None:
         names = list(labels)
         while names:
             room = _ROWS - len(self._names) % _ROWS
-            self._add_rows(names[:room], labels, vectors, covariances)
+            self._add_rows(names[:room], labels, vectors, examples, covariances)
             # The rows just added are not in these covariances.
             names, covariances = names[room:], {}
 
@@ -195,6 +278,7 @@ class RelevanceModel:
         names: list[int],
         labels: Mapping[int, float],
         vectors: Mapping[int, FloatArray],
+        examples: Collection[int],
         covariances: Mapping[int, FloatArray],
     ) -> None:
         """Add labels that fit into one piece: new rows of V, and with them mean and variance."""
@@ -210,12 +294,13 @@ class RelevanceModel:
         for position in np.flatnonzero(known):
             rows[position] = covariances[names[position]]
         if unknown.size:
-            rows[unknown] = self._prior(new_vectors[unknown])
+            rows[unknown] = self._covariance.with_pool(new_vectors[unknown])
 
-        self._extend_factor(new_vectors)
         self._names += names
         self._labels = np.append(self._labels, [labels[name] for name in names])
-        self._weights = _solve(self._factor, self._labels)
+        self._asked = np.append(self._asked, [name not in examples for name in names])
+        self._extend_factor(new_vectors)
+        self._weights = self._solved_labels()
         factor = self._factor[old:]
         weights = self._weights[old:]
 
@@ -230,7 +315,7 @@ class RelevanceModel:
                 part[j] -= row[:j] @ part[:j]
                 part[j] /= row[j]
             self.mean[lo:hi] += weights @ part
-            self.variance[lo:hi] -= np.einsum("ij,ij->j", part, part)
+            self.variance[lo:hi] -= self.scale * np.einsum("ij,ij->j", part, part)
             np.maximum(self.variance[lo:hi], 0.0, out=self.variance[lo:hi])
 
         for_blocks(fill, len(self.pool), _COLUMNS)
@@ -239,7 +324,9 @@ class RelevanceModel:
         """More rows of L, for labelled vectors."""
         old, count = len(self._factor), len(vectors)
         self._vectors = np.vstack([self._vectors, vectors])
-        prior = self.kernel(self.pool.distances_between(self._vectors, vectors))
+        noises = self._readings()[1][old:]
+        prior = self._covariance.between(self._vectors, vectors)
+        own = self._covariance.variances_at(vectors)
         left = _solve(self._factor, prior[:old])
         rest = prior[old:] - left.T @ left
         block = np.zeros((count, count))
@@ -247,7 +334,7 @@ class RelevanceModel:
             row = _solve(block[:j, :j], rest[:j, j])
             explained = float(left[:, j] @ left[:, j] + row @ row)
             # The pivot is at least the noise; rounding may say otherwise among copies of an image.
-            pivot = max(self.kernel.variance - explained, 0.0) + self.kernel.least_noise
+            pivot = max(float(own[j]) - explained, 0.0) + float(noises[j])
             block[j, :j] = row
             block[j, j] = np.sqrt(pivot)
         self._factor = np.block([[self._factor, np.zeros((old, count))], [left.T, block]])
@@ -268,26 +355,66 @@ class RelevanceModel:
         self._factor = np.tril(factor[:, :-1])
         self._vectors = np.delete(self._vectors, position, axis=0)
         self._labels = np.delete(self._labels, position)
+        self._asked = np.delete(self._asked, position)
         del self._names[position]
         del self._pieces[-(-len(self._names) // _ROWS) :]
 
     def _refresh(self) -> None:
         """Mean and variance from V."""
-        self._weights = _solve(self._factor, self._labels)
+        self._weights = self._solved_labels()
+        variances = self._covariance.variances()
 
         def fill(lo: int, hi: int) -> None:
-            self.mean[lo:hi] = 0.0
+            self.mean[lo:hi] = self.prior.mean - self.belief.border
             explained = np.zeros(hi - lo)
             for start, piece in self._filled(len(self._names)):
                 part = piece[:, lo:hi]
                 self.mean[lo:hi] += self._weights[start : start + len(piece)] @ part
                 explained += np.einsum("ij,ij->j", part, part)
-            self.variance[lo:hi] = np.maximum(self.kernel.variance - explained, 0.0)
+            self.variance[lo:hi] = self.scale * np.maximum(variances[lo:hi] - explained, 0.0)
 
         for_blocks(fill, len(self.pool), _COLUMNS)
 
-    def _fresh_covariances(self, images: Rows, rows: Rows | None = None) -> FloatArray:
-        covariances, columns = self.prior(images, rows), self._columns(images)
+    def _readings(self) -> FloatArray:
+        """What the labels say of the process, and the variance of what they are off by."""
+        worth, noise = self.prior.reading(self._mistake)
+        worths, noises = np.where(self._asked, worth, 1.0), np.where(self._asked, noise, 0.0)
+        return np.stack([self._labels * worths, self.kernel.least_noise + noises])
+
+    def _solved_labels(self) -> FloatArray:
+        """L^-1 (y - m)."""
+        return _solve(self._factor, self._readings()[0] - self.prior.mean)
+
+    def _factorise_anew(self) -> None:
+        """L and V for other noises: V is L^-1 K, and K the old L times the old V."""
+        vectors, before = self._vectors, self._factor
+        self._vectors, self._factor = vectors[:0], before[:0, :0]
+        self._extend_factor(vectors)
+        change = _solve(self._factor, before)
+
+        def fill(lo: int, hi: int) -> None:
+            columns = self._columns(slice(lo, hi))
+            for start, piece in self._filled(len(self._names)):
+                piece[:, lo:hi] = change[start : start + len(piece)] @ columns
+
+        for_blocks(fill, len(self.pool), _COLUMNS)
+
+    def _kept_covariances(self, images: Rows, rows: Rows | None) -> FloatArray:
+        missing = [int(image) for image in images if int(image) not in self._covariances]
+        if missing:
+            if rows is not None and len(rows) <= _WHOLE_SHARE * len(self.pool):
+                return self._fresh(images, rows)
+            self._covariances.update(zip(missing, self._fresh(np.array(missing)), strict=True))
+        part: Rows | slice = slice(None) if rows is None else rows
+        columns = len(self.pool) if rows is None else len(rows)
+        out = np.empty((len(images), columns))
+        for i, image in enumerate(images):
+            out[i] = self._covariances[int(image)][part]
+        return out
+
+    def _fresh(self, images: Rows, rows: Rows | None = None) -> FloatArray:
+        covariances = self._covariance.with_pool(self.pool.vectors(images), rows)
+        columns = self._columns(images)
         if rows is not None:
             return covariances - columns.T @ self._columns(rows)
 
@@ -298,14 +425,10 @@ class RelevanceModel:
         for_blocks(fill, len(self.pool), _COLUMNS)
         return covariances
 
-    def _prior(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
-        """Kernel of some vectors with the pool or some of its images."""
-        return self.pool.squared_distances(vectors, rows, self.kernel)
-
-    def _columns(self, images: Rows) -> FloatArray:
+    def _columns(self, images: Rows | slice) -> FloatArray:
         """Columns of V, shape (labels, images)."""
         pieces = [piece[:, images] for _, piece in self._filled(len(self._names))]
-        return np.concatenate(pieces) if pieces else np.empty((0, len(images)))
+        return np.concatenate(pieces) if pieces else np.empty((0, len(self.mean[images])))
 
     def _filled(self, labels: int) -> Iterator[tuple[int, FloatArray]]:
         """The rows of V for the first labels, piece by piece, each with its first row's number."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,11 @@ import numpy.typing as npt
 from ital import checks
 from ital.checks import IntArray
 from ital.engine import for_blocks
+from ital.turns import Turns
 
 FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.integer[Any]]
+T = TypeVar("T")
 
 _BLOCK_ELEMENTS = 1 << 18
 """Features converted at a time: 2 MB in double precision, about a core's second-level cache."""
@@ -64,9 +66,10 @@ class Pool:
         # Distances are differences of norms and products. Taken from a point amid the images they
         # lose few digits to an offset that all of the features share.
         self._squared_norms = np.empty(len(self))
-        self._densities: dict[int, FloatArray] = {}
+        self._kept: dict[Hashable, Any] = {}
+        self._keeping = Turns()
         with np.errstate(over="ignore", invalid="ignore"):
-            sample = self.vectors(self._sample())
+            sample = self.vectors(self.sample(_SAMPLE))
             self._centre = np.median(np.where(np.isfinite(sample), sample, 0.0), axis=0)
             self._for_converted(self._fill_norms)
         checks.finite_rows(np.isfinite(self._squared_norms), "features")
@@ -116,22 +119,27 @@ class Pool:
 
         ``function`` is applied to every block of them on the way, in the block's thread.
         """
-        norms = self._squared_norms if rows is None else self._squared_norms[rows]
-        columns = np.ascontiguousarray((vectors - self._centre).T)
-        # |x - y|^2 = |x - c|^2 + |y - c|^2 - 2 x'(y - c) + 2 c'(y - c)
-        constant = np.einsum("ij,ij->j", columns, columns) + 2 * (self._centre @ columns)
-        out = np.empty((len(vectors), len(norms)))
+        out = np.empty((len(vectors), len(self) if rows is None else len(rows)))
 
-        def fill(lo: int, hi: int, block: FloatArray) -> None:
-            products = block @ columns
-            products *= -2
-            products += constant
-            products += norms[lo:hi, None]
-            # Rounding may take the distance of two copies below 0.
-            np.maximum(products, 0.0, out=products)
-            out[:, lo:hi] = function(products).T
+        def fill(lo: int, hi: int, distances: FloatArray) -> None:
+            out[:, lo:hi] = function(distances).T
 
-        self._for_converted(fill, rows)
+        self._for_distances(vectors, fill, rows)
+        return out
+
+    def mean_of(
+        self, vectors: FloatArray, function: Callable[[FloatArray], FloatArray]
+    ) -> FloatArray:
+        """The mean over some vectors of a ``function`` of the squared distance, for every image.
+
+        There is never an array of vectors x images: each block is summed up where it is made.
+        """
+        out = np.empty(len(self))
+
+        def fill(lo: int, hi: int, distances: FloatArray) -> None:
+            function(distances).mean(axis=1, out=out[lo:hi])
+
+        self._for_distances(vectors, fill)
         return out
 
     def cosines(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
@@ -172,7 +180,7 @@ class Pool:
         Where most images are copies of each other, so that it would be 0, the median of the
         distances that are not; 1 where all images are the same.
         """
-        rows = self._sample()
+        rows = self.sample(_SAMPLE)
         squared = self.squared_distances(self.vectors(rows), rows)
         i, j = np.triu_indices(len(rows), 1)
         pairs, norms = squared[i, j], self._squared_norms[rows]
@@ -188,11 +196,21 @@ class Pool:
 
         It takes time that grows with the square of the pool, once.
         """
-        if neighbours not in self._densities:
-            density = self._density(min(neighbours, len(self) - 1))
-            density.flags.writeable = False
-            self._densities[neighbours] = density
-        return self._densities[neighbours]
+        return self.kept(
+            ("density", neighbours), lambda: self._density(min(neighbours, len(self) - 1))
+        )
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What is made once for the pool, and then shared by all who ask for it by its key."""
+        with self._keeping:
+            if key not in self._kept:
+                self._kept[key] = make()
+            made: T = self._kept[key]
+            return made
+
+    def sample(self, count: int) -> Rows:
+        """At most so many images, evenly spaced, to stand for all."""
+        return np.arange(0, len(self), -(-len(self) // count))
 
     def _density(self, neighbours: int) -> FloatArray:
         density = np.zeros(len(self))
@@ -205,6 +223,7 @@ class Pool:
 
         if neighbours:
             for_blocks(fill, len(self), max(1, 8 * _BLOCK_ELEMENTS // len(self)))
+        density.flags.writeable = False
         return density
 
     def _check_spread(self) -> None:
@@ -224,8 +243,28 @@ class Pool:
                 "other than that: multiply them by a constant"
             )
 
-    def _sample(self) -> Rows:
-        return np.arange(0, len(self), -(-len(self) // _SAMPLE))
+    def _for_distances(
+        self,
+        vectors: FloatArray,
+        work: Callable[[int, int, FloatArray], None],
+        rows: Rows | None = None,
+    ) -> None:
+        """Call ``work(start, stop, distances)`` with squared distances, shape (block, vectors)."""
+        norms = self._squared_norms if rows is None else self._squared_norms[rows]
+        columns = np.ascontiguousarray((vectors - self._centre).T)
+        # |x - y|^2 = |x - c|^2 + |y - c|^2 - 2 x'(y - c) + 2 c'(y - c)
+        constant = np.einsum("ij,ij->j", columns, columns) + 2 * (self._centre @ columns)
+
+        def measure(lo: int, hi: int, block: FloatArray) -> None:
+            products = block @ columns
+            products *= -2
+            products += constant
+            products += norms[lo:hi, None]
+            # Rounding may take the distance of two copies below 0.
+            np.maximum(products, 0.0, out=products)
+            work(lo, hi, products)
+
+        self._for_converted(measure, rows)
 
     def _fill_norms(self, lo: int, hi: int, block: FloatArray) -> None:
         block -= self._centre

@@ -72,7 +72,9 @@ def read(path: str | PathLike[str], pool: Pool, adopt: bool) -> SavedSearch:
         )
     with broken_if_it_fails(path):
         settings = dict(content["settings"])
-        settings["user"] = UserModel(**settings["user"])
+        if settings["user"] != "learn":
+            settings["user"] = UserModel(**settings["user"])
+        settings.setdefault("base_rate", None)  # the first files knew of none
         settings["strategy"] = _strategy(settings["strategy"])
         events = [_event(event, pool) for event in content["events"]]
     saved = SavedSearch(settings, events)

@@ -6,17 +6,20 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ital import checks, ranking, savefile, strategies
+from ital import checks, savefile, strategies
+from ital.baserate import BaseRate, prior_of
 from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.history import Event, History
-from ital.model import Kernel, RelevanceModel
+from ital.kernel import Kernel
+from ital.model import RelevanceModel
 from ital.pool import Pool
+from ital.ranking import Ranking
 from ital.strategies import Strategy
 from ital.turns import Turns, in_turn
 from ital.user import UserModel
@@ -50,7 +53,11 @@ class Search:
             its images identifiers, these stand for row numbers in all that follows.
         strategy: a name out of ``ital.strategies.names()``, a pair of a name and parameters, or an
             instance.
-        user: how the user answers, for the strategies that model it.
+        user: how the user answers, for the strategies that model it and for what the model makes of
+            answers; ``"learn"`` to learn it from what was skipped, corrected and contradicted.
+        base_rate: which part of all images is relevant: learnt from the answers, a number between 0
+            and 1, or ``None`` for the paper's prior, to which an image far from all labels is as
+            likely relevant as not.
         length_scale: the kernel's length scale; the median distance of two images if ``None``.
         variance: the kernel's variance.
         noise: the variance of the noise on labels.
@@ -62,23 +69,23 @@ class Search:
         self,
         features: npt.ArrayLike | Pool,
         strategy: str | tuple[str, Mapping[str, Any]] | Strategy = "ital",
-        user: UserModel | None = None,
+        user: UserModel | Literal["learn"] | None = None,
+        base_rate: BaseRate = None,
         length_scale: float | None = None,
         variance: float = 1.0,
         noise: float = 1e-6,
         seed: int | None = None,
     ) -> None:
-        if user is not None and not isinstance(user, UserModel):
-            raise TypeError(f"user must be a UserModel, got {user!r}")
+        _check_user(user)
         if seed is not None:
             checks.whole_number(seed, "seed", least=0)
-        self.user = user or UserModel()
-        self.strategy = strategies.create(strategy).for_user(self.user)
+        self._user, self._strategy = user or UserModel(), strategies.create(strategy)
+        self._base_rate, chosen = base_rate, prior_of(base_rate)
         pool = features if isinstance(features, Pool) else Pool(features)
-        scale = pool.median_distance() if length_scale is None else length_scale
-        self.model = RelevanceModel(pool, Kernel(scale, variance, noise))
+        self.model = RelevanceModel(pool, Kernel.over(pool, length_scale, variance, noise), chosen)
         self._seed = secrets.randbits(64) if seed is None else int(seed)
         self._history = History()
+        self._ranking: Ranking | None = None
         self._turns = Turns()
 
     def __len__(self) -> int:
@@ -88,6 +95,37 @@ class Search:
     def __repr__(self) -> str:
         answered = len(self._history.labels)
         return f"<ital.Search: {len(self)} images, {answered} labels, strategy {self.strategy!r}>"
+
+    @property
+    @in_turn
+    def user(self) -> UserModel:
+        """How the user answers, as given or as learnt so far."""
+        if self._user == "learn":
+            return self._history.user(self.model.contradictions)
+        return self._user
+
+    @property
+    @in_turn
+    def strategy(self) -> Strategy:
+        """What chooses the questions, for this user."""
+        return self._strategy.for_user(self.user)
+
+    @in_turn
+    def configure(
+        self,
+        strategy: str | tuple[str, Mapping[str, Any]] | Strategy | None = None,
+        user: UserModel | Literal["learn"] | None = None,
+    ) -> None:
+        """Ask in another way from now on, or take the user for another; ``None`` leaves it."""
+        _check_user(user)
+        chosen = self._strategy if strategy is None else strategies.create(strategy)
+        before = self._strategy, self._user
+        self._strategy, self._user = chosen, user or self._user
+        try:
+            self._learn(self._history.events)
+        except BaseException:
+            self._strategy, self._user = before
+            raise
 
     @property
     @in_turn
@@ -118,7 +156,7 @@ class Search:
                     raise ValueError(f"image {image} must not be both relevant and irrelevant")
         if not labels:
             raise ValueError("query needs at least one relevant or irrelevant image, got none")
-        self._learn(labels, [*self._history.events, Event("query", labels, vectors)])
+        self._learn([*self._history.events, Event("query", labels, vectors)])
 
     @in_turn
     def suggest(self, k: int) -> IntArray:
@@ -155,21 +193,19 @@ class Search:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
             events = [*self._history.events, Event("answer", labels)]
-            if self.model.labels and not self._counted(History(events).labels):
+            if self.model.is_informed and not self._known(History(events).labels):
                 raise ValueError(
                     "answers must leave one image relevant or irrelevant at the least, but call "
                     f"all that is known unnameable, got {answers!r}"
                 )
-            self._learn(labels, events)
+            self._learn(events)
 
     @in_turn
     def undo(self) -> None:
         """Take back the last query or answer; again for the one before it."""
         if not self._history.events:
             raise RuntimeError("undo needs a query or an answer to take back, there is none")
-        *before, undone = self._history.events
-        labels = History(before).labels
-        self._learn({image: labels.get(image, 0) for image in undone.labels}, before)
+        self._learn(self._history.events[:-1])
 
     @in_turn
     def results(self, count: int | None = None) -> Results:
@@ -177,10 +213,16 @@ class Search:
         if count is not None:
             checks.whole_number(count, "count", least=1)
         self._require_query("results")
-        mean = self.model.mean
-        rows = ranking.largest(mean, count)
-        ids = self.model.pool.identifiers(rows)
-        return Results(ids, mean[rows], self.model.probabilities(rows))
+        ranking = self.ranking()
+        ids = self.model.pool.identifiers(ranking.rows[:count])
+        return Results(ids, ranking.means[:count], ranking.probabilities[:count])
+
+    @in_turn
+    def ranking(self) -> Ranking:
+        """All images in the order of ``results``, by row number; sorted once after each change."""
+        if self._ranking is None:
+            self._ranking = Ranking.of(self.model)
+        return self._ranking
 
     @in_turn
     def predict(self, vectors: npt.ArrayLike) -> FloatArray:
@@ -231,24 +273,18 @@ class Search:
     def replay(self, events: Iterable[Event]) -> None:
         """Come to where these queries and answers lead, from wherever the search is now.
 
-        The way there is as short as can be: only labels that differ are learnt or forgotten.
+        The way there is as short as can be: only what differs is learnt or forgotten.
         """
-        wanted = list(events)
-        before, after = self._history.labels, History(wanted).labels
-        changed = {
-            image: after.get(image, 0)
-            for image in before.keys() | after.keys()
-            if before.get(image, 0) != after.get(image, 0)
-        }
-        self._learn(dict(sorted(changed.items())), wanted)
+        self._learn(list(events))
 
     @in_turn
     def save(self, path: str | PathLike[str]) -> None:
         """Write labels and settings, but no features, to one small file."""
         kernel = self.model.kernel
         settings = {
-            "strategy": self.strategy,
-            "user": self.user,
+            "strategy": self._strategy,
+            "user": self._user,
+            "base_rate": self._base_rate,
             "length_scale": kernel.length_scale,
             "variance": kernel.variance,
             "noise": kernel.noise,
@@ -270,28 +306,43 @@ class Search:
         saved = savefile.read(path, pool, adopt)
         with savefile.broken_if_it_fails(path):
             search = cls(pool, **saved.settings)
-            search._learn(History(saved.events).labels, saved.events)
+            search._learn(saved.events)
         return search
 
-    def _learn(self, labels: Mapping[int, int], events: list[Event]) -> None:
-        """Change labels in the model, and then the history to that which led to them.
+    def _learn(self, events: list[Event]) -> None:
+        """Bring the model to what some events amount to, and then the history.
+
+        Whatever was before, it comes out the same: the labels are in the order of the events.
+        """
+        self._ranking = None
+        history = History(events)
+        wanted, examples = (
+            self._known(history.labels),
+            self._known(dict.fromkeys(history.examples, 1)),
+        )
+        self.model.become(wanted, history.vectors, examples)
+        self._history = history
+        self.model.trust(self.user.p_mistake)
+
+    def _known(self, labels: Mapping[int, int]) -> dict[int, int]:
+        """Labels by what the model calls images.
 
         An image without a label, or an unnameable one, is not in the model. Nor is one that has
         left the pool since it was labelled.
         """
-        vectors = {name: vector for event in events for name, vector in event.vectors.items()}
         rows = {image: image if image < 0 else self.model.pool.row(image) for image in labels}
-        known = {row: labels[image] or None for image, row in rows.items() if row is not None}
-        self.model.update(known, vectors)
-        self._history = History(events)
-
-    def _counted(self, labels: Mapping[int, int]) -> bool:
-        """Whether there is something among some labels that the model could learn."""
-        return any(y and (image < 0 or image in self.model.pool) for image, y in labels.items())
+        return {
+            row: labels[image] for image, row in rows.items() if row is not None and labels[image]
+        }
 
     def _require_query(self, what: str) -> None:
-        if not self.model.labels:
+        if not self.model.is_informed:
             raise RuntimeError(_NO_QUERY.format(what))
+
+
+def _check_user(user: object) -> None:
+    if user is not None and user != "learn" and not isinstance(user, UserModel):
+        raise TypeError(f"user must be a UserModel or 'learn', got {user!r}")
 
 
 def _examples(examples: Any, name: str) -> list[Any]:

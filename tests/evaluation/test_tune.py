@@ -8,7 +8,7 @@ import pytest
 import oracle
 from ital.evaluation import average_precision, tune
 from ital.evaluation.datasets.base import Dataset, Task
-from ital.model import Kernel
+from ital.kernel import Kernel
 from ital.pool import Pool
 
 

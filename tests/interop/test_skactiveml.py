@@ -62,6 +62,10 @@ class General(TemplateSingleAnnotatorPoolQueryStrategy):
     def test_init_param_noise(self):
         self._test_param("init", "noise", [(0.0, ValueError), (0.1, None)])
 
+    def test_init_param_base_rate(self):
+        cases = [(0.0, ValueError), ("rare", (TypeError, ValueError)), ("learn", None), (0.1, None)]
+        self._test_param("init", "base_rate", cases)
+
     def test_init_param_classes(self):
         cases = [
             ([0, 1, 2], ValueError),

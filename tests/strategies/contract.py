@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from ital import Search, strategies
-from ital.model import Kernel, RelevanceModel
+from ital.kernel import Kernel
+from ital.model import RelevanceModel
 from ital.pool import Pool
 
 CHECKS: list[Callable] = []
@@ -251,6 +252,17 @@ def _utilities_explain_the_batch(strategy, kernel):
             assert all(np.isnan(row[earlier]) for earlier in batch[:place].tolist())
             best = np.nanmax(utilities[place])
             assert row[int(image)] >= best - 1e-7 * max(1.0, abs(best))
+
+
+@check
+def its_summary_is_a_sentence(strategy):
+    """The page shows it to people who have not read the method's paper."""
+    text = strategies.describe(strategy if isinstance(strategy, str) else strategy[0])
+    assert text == text.strip()
+    assert text[0].isupper()
+    assert text.endswith(".")
+    assert text.count(". ") == 0
+    assert 20 <= len(text) <= 110
 
 
 @check

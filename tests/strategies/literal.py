@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import oracle
 from generators import problems
 from ital import strategies
-from ital.model import Kernel, RelevanceModel
+from ital.kernel import Kernel
+from ital.model import RelevanceModel
 from ital.pool import Pool
 
 small_problems = problems(images=st.integers(8, 14), noises=(1e-3, 0.05, 0.5))

@@ -7,7 +7,8 @@ from hypothesis import given
 from literal import chosen, fitted, is_best, relevant, same, single, small_problems
 
 from generators import Problem
-from ital.model import Kernel, RelevanceModel
+from ital.kernel import Kernel
+from ital.model import RelevanceModel
 from ital.pool import Pool
 from ital.strategies import change
 

@@ -29,9 +29,9 @@ app.add_typer(bench, name="bench")
 Data = Annotated[
     str,
     typer.Option(
-        help="digits (ships with scikit-learn); butterflies, usps, scenes13, corel1k, mirflickr or "
-        "imagenet (from the folder that ITAL_DATA names); FILE.npz; or a folder with a folder of "
-        "pictures for each class."
+        help="digits (ships with scikit-learn); butterflies, usps, scenes13, corel1k, flowers102, "
+        "mirflickr or imagenet (from the folder that ITAL_DATA names); FILE.npz; or a folder with "
+        "a folder of pictures for each class."
     ),
 ]
 Pca = Annotated[int | None, typer.Option(help="Reduce features to so many dimensions.", min=1)]
@@ -57,6 +57,13 @@ def bench_run(
     ] = "perfect",
     config: Annotated[
         Path | None, typer.Option(help="A kernel from 'ital tune'; that of the paper if none.")
+    ] = None,
+    base_rate: Annotated[
+        str | None,
+        typer.Option(
+            help="How many of all images are relevant: 'learn', or a share between 0 and 1. The "
+            "paper's prior, which knows nothing of that, if not given."
+        ),
     ] = None,
     pca: Pca = None,
     paper_queries: Annotated[
@@ -87,6 +94,7 @@ def bench_run(
             rounds=rounds,
             batch=batch,
             user=user,
+            base_rate=_base_rate(base_rate),
             pca=pca,
             paper_queries=paper_queries,
             seed=seed,
@@ -219,6 +227,14 @@ def _run(settings: Any, folder: Path, processes: int | None) -> None:
             progress.update(bars[label], completed=done, total=total)
 
         runner.run(settings, folder, processes, update)
+
+
+def _base_rate(text: str | None) -> Any:
+    """A number where it is one; what else it may be, the settings know."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _kernel(config: Path | None) -> dict[str, float]:

@@ -43,10 +43,11 @@ _WORDS = {True: "yes", False: "no", None: "cannot say"}
 def found(
     collection: Collection, search: Search, top: int | None = None, threshold: float | None = None
 ) -> list[Found]:
-    """The best pictures first: the ``top`` ones, or those of at least this probability, or all."""
-    if threshold is not None:
-        checks.probability(threshold, "threshold")
+    """The best pictures first: the ``top`` ones, or those above a threshold, or all."""
     results, labels = search.results(top), search.labels
+    above = len(results)
+    if threshold is not None:
+        above = search.ranking().above(checks.probability(threshold, "threshold"))
     place = {int(identifier): row for row, identifier in enumerate(collection.ids)}
     listed = [
         Found(
@@ -61,7 +62,7 @@ def found(
             zip(results.ids.tolist(), results.probabilities, results.means, strict=True), start=1
         )
     ]
-    return [one for one in listed if threshold is None or one.probability >= threshold]
+    return listed[:above]
 
 
 def to_csv(results: Sequence[Found]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from ital import checks, strategies
+from ital.baserate import BaseRate, prior_of
 from ital.checks import IntArray
 from ital.evaluation import metrics
 from ital.evaluation.datasets import NAMES, Dataset, Task, load
@@ -41,6 +42,8 @@ class Settings:
     """That of the paper for these data, and the median distance if there is none."""
     variance: float | None = None
     noise: float | None = None
+    base_rate: BaseRate = None
+    """As in ``ital.Search``; the paper's prior if ``None``."""
     pca: int | None = None
     paper_queries: bool = False
     """Queries as the paper drew them, instead of by the seed."""
@@ -53,6 +56,7 @@ class Settings:
         for name in ("length_scale", "variance", "noise"):
             if getattr(self, name) is not None:
                 checks.positive(getattr(self, name), name)
+        prior_of(self.base_rate)
         if self.user not in USERS:
             raise ValueError(f"user must be one of {', '.join(USERS)}, got {self.user!r}")
         if not self.strategies or len(set(self.strategies)) < len(self.strategies):
@@ -63,6 +67,7 @@ class Settings:
         """The name of its folder among those of other runs."""
         parts = [Path(self.data).resolve().stem if self.data not in NAMES else self.data]
         parts += [self.user] if self.user != "perfect" else []
+        parts += [f"rate-{self.base_rate}"] if self.base_rate is not None else []
         parts += [str(self.pca)] if self.pca is not None else []
         return "-".join(parts)
 
@@ -201,6 +206,7 @@ class Player:
             self._features(task),
             strategy(unit.strategy) if selector is None else Foreign(selector),
             USERS[settings.user],
+            settings.base_rate,
             seed=int(chance[0]),
             **self._kernel(),
         )

@@ -16,7 +16,7 @@ from ital.durable import write_whole
 from ital.evaluation.datasets import Dataset, Task
 from ital.evaluation.metrics import average_precision
 from ital.gaussian import FloatArray
-from ital.model import Kernel
+from ital.kernel import Kernel
 from ital.pool import Pool
 
 FACTORS = (0.25, 0.5, 2**-0.5, 1.0, 2**0.5, 2.0, 4.0)

@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ital import strategies
+from ital.baserate import BaseRate, prior_of
 from ital.checks import IntArray
 from ital.extras import needed_for
 from ital.gaussian import FloatArray
-from ital.model import Kernel, RelevanceModel
+from ital.kernel import Kernel
+from ital.model import RelevanceModel
 from ital.pool import Pool
 from ital.strategies import Strategy
 from ital.user import UserModel
@@ -32,6 +34,7 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
         length_scale: the kernel's length scale; the median distance of two samples if ``None``.
         variance: the kernel's variance.
         noise: the variance of the noise on labels.
+        base_rate: how many of all samples are relevant, as in ``ital.Search``.
         classes: the irrelevant and the relevant class. If ``None``, those of ``y`` in their order;
             a single one is the relevant one.
         missing_label: what stands in ``y`` for a label that is not known.
@@ -46,6 +49,7 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
         length_scale: float | None = None,
         variance: float = 1.0,
         noise: float = 1e-6,
+        base_rate: BaseRate = None,
         classes: npt.ArrayLike | None = None,
         missing_label: Any = MISSING_LABEL,
         random_state: int | np.random.RandomState | None = None,
@@ -56,6 +60,7 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
         self.length_scale = length_scale
         self.variance = variance
         self.noise = noise
+        self.base_rate = base_rate
         self.classes = classes
 
     def query(
@@ -100,8 +105,8 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
     def _model(self, features: npt.NDArray[Any], y: npt.NDArray[Any]) -> RelevanceModel:
         """The relevance model, fitted to the labels that there are."""
         pool = Pool(features.astype(float) if features.dtype.kind == "b" else features)
-        scale = pool.median_distance() if self.length_scale is None else self.length_scale
-        model = RelevanceModel(pool, Kernel(scale, self.variance, self.noise))
+        kernel = Kernel.over(pool, self.length_scale, self.variance, self.noise)
+        model = RelevanceModel(pool, kernel, prior_of(self.base_rate))
         labelled = np.flatnonzero(is_labeled(y, self.missing_label_))
         found = np.unique(y[labelled])
         classes = found if self.classes is None else np.asarray(self.classes)

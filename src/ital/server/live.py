@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy.orm import Session
 
-from ital import insight, ranking, strategies
+from ital import insight
 from ital.checks import IntArray
 from ital.collection import Collection
 from ital.gaussian import FloatArray
@@ -40,11 +40,6 @@ class Live:
     change: float | None = None
     """Which part of the matches the last round changed, if there were any before."""
     batch: IntArray | None = None
-
-    @functools.cached_property
-    def order(self) -> IntArray:
-        """All rows, the best first."""
-        return ranking.largest(self.search.model.mean, None)
 
     @functools.cached_property
     def insight(self) -> Insight | None:
@@ -129,7 +124,7 @@ class Memory:
         """Have a batch to ask about; an empty one if nothing can be asked."""
         if live.batch is not None:
             return
-        if len(live.search.labels) >= len(live.search) or not live.search.model.labels:
+        if len(live.search.labels) >= len(live.search) or not live.search.model.is_informed:
             live.batch = np.empty(0, np.int64)
             return
         with self._turn:
@@ -158,8 +153,10 @@ class Memory:
         settings = schemas.Settings(**row.settings)
         # Until the way is gone, what is in memory is neither the old nor the new.
         slot.live = None
-        search.user = user_model(settings.user, opened.counted)
-        search.strategy = strategies.create(settings.strategy).for_user(search.user)
+        user = settings.user
+        search.configure(
+            settings.strategy, "learn" if user.learn else UserModel(user.p_label, user.p_mistake)
+        )
         events = [_event(one, vectors) for one in opened.counted]
         with self._turn:
             if opened.counted[-1].insight is None:
@@ -192,24 +189,6 @@ class Memory:
 
     def _count(self) -> None:
         SEARCHES_IN_MEMORY.set(sum(slot.live is not None for slot in self._slots.values()))
-
-
-def user_model(settings: schemas.User, events: list[EventRow]) -> UserModel:
-    """The user of the settings; or one that skips and errs as often as this one did so far."""
-    if not settings.learn:
-        return UserModel(settings.p_label, settings.p_mistake)
-    said: dict[str, int] = {}
-    answers = skips = corrections = 0
-    for event in events:
-        if event.kind == "answer":
-            for image, label in event.labels.items():
-                corrections += said.get(image, label) * label == -1
-                skips += label == 0
-                answers += 1
-        said |= event.labels
-    # As if eight more questions had been answered, all of them rightly.
-    given = answers - skips + 8
-    return UserModel(given / (answers + 8), min(0.5, corrections / given))
 
 
 def vector_of(upload: UploadRow, collection: Collection) -> FloatArray | None:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from ital import strategies
+from ital.history import outside
 from ital.server import schemas, views
 from ital.server.collections import Served
 from ital.server.database import (
@@ -74,7 +75,7 @@ class Searches:
                     raise UnknownError(f"there is no picture {identifier}")
                 if labels.setdefault(str(identifier), label) != label:
                     raise RefusedError(f"picture {identifier} cannot be relevant and irrelevant")
-        uploads = {str(-1 - place): name for place, name in enumerate(request.uploads)}
+        uploads = {str(outside(place)): name for place, name in enumerate(request.uploads)}
         labels |= dict.fromkeys(uploads, 1)
         if not labels:
             raise RefusedError("a search needs at least one picture to begin with")

@@ -77,7 +77,7 @@ def _progress(opened: Opened) -> list[schemas.Progress]:
 
 def _summary(live: Live, progress: schemas.Progress | None, questions: int) -> str:
     """Where the search stands, in a sentence."""
-    if not live.search.model.labels:
+    if not live.search.model.is_informed:
         return "The pictures that this search began with have gone."
     if progress is None:
         if not questions:
@@ -96,8 +96,10 @@ def results(opened: Opened, offset: int, limit: int) -> schemas.ResultPage:
     """A window on the results, the best first."""
     live = opened.live
     model, labels = live.search.model, live.search.labels
-    rows = live.order[offset : offset + limit]
-    ids, probabilities = model.pool.identifiers(rows).tolist(), model.probabilities(rows)
+    window = slice(offset, offset + limit)
+    ranking = live.search.ranking()
+    rows, probabilities = ranking.rows[window], ranking.probabilities[window]
+    ids = model.pool.identifiers(rows).tolist()
     found = [
         schemas.Result(
             id=identifier,
@@ -147,7 +149,7 @@ def explanation(opened: Opened, picture: int) -> schemas.Explanation:
     place = model.pool.row(picture)
     if place is None:
         raise UnknownError(f"there is no picture {picture}")
-    parts = live.search.explain(picture) if model.labels else {}
+    parts = live.search.explain(picture) if model.is_informed else {}
     total = sum(abs(part) for part in parts.values()) or 1.0
     labels = {image: label for one in opened.counted for image, label in one.labels.items()}
     uploads = {image: name for one in opened.counted for image, name in one.uploads.items()}

@@ -24,6 +24,8 @@ class Strategy(ABC):
     """
 
     name: ClassVar[str]
+    summary: ClassVar[str] = ""
+    """What it asks about, in a sentence for people who have not read its paper."""
     largest_batch: ClassVar[int | None] = None
     """Images in a batch at the most, where the time for a batch grows faster than its size."""
 

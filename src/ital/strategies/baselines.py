@@ -20,6 +20,7 @@ class Random(Strategy):
     """Images drawn without replacement, all alike."""
 
     name = "random"
+    summary = "Pictures drawn at random."
 
     def select(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
@@ -33,6 +34,7 @@ class TopScoring(Scored):
     """The images of the largest predictive mean, as a plain result list shows them."""
 
     name = "topscoring"
+    summary = "The best results so far, as a plain result list shows them."
 
     def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
         return model.mean[images]

@@ -31,12 +31,13 @@ class EMOC(Scored):
     """
 
     name = "emoc"
+    summary = "Pictures whose answers would change most of what the model says of all."
 
     def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
         mean, relevant = model.mean[images], model.probabilities(images)
         surprise = relevant * np.abs(1 - mean) + (1 - relevant) * np.abs(-1 - mean)
         spread = _spread(model)[images]
-        return surprise / (model.variance[images] + model.kernel.noise) * spread
+        return surprise / (model.variance[images] + model.noise) * spread
 
 
 def _spread(model: RelevanceModel) -> FloatArray:

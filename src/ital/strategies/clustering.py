@@ -34,6 +34,7 @@ class TCAL(Strategy):
     factor: int = 4
 
     name = "tcal"
+    summary = "The most typical picture of each cluster of uncertain ones."
     largest_batch = 100
 
     def __post_init__(self) -> None:
@@ -51,7 +52,7 @@ class TCAL(Strategy):
         k = min(k, len(candidates))
         uncertain = largest(-np.abs(model.mean[candidates]), self.factor * k)
         images = candidates[uncertain]
-        kernel = model.prior(images, images)
+        kernel = model.kernel_matrix(images, images)
         squared = np.maximum(2 * (model.kernel.variance - (kernel + kernel.T) / 2), 0.0)
         np.fill_diagonal(squared, 0.0)
         clusters = _clusters(kernel, squared, k, _SAME * model.kernel.variance)

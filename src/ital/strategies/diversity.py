@@ -27,6 +27,7 @@ class Variance(Stepwise):
     """
 
     name = "var"
+    summary = "Pictures of which the model knows least, unlike each other."
 
     def utilities(
         self, model: RelevanceModel, candidates: IntArray, batch: list[int]
@@ -56,6 +57,7 @@ class BorderDiversity(Stepwise):
     weight: float = 0.5
 
     name = "border_div"
+    summary = "Pictures near the border that are unlike each other."
 
     def __post_init__(self) -> None:
         self.keep(weight=checks.probability(self.weight, "weight"))
@@ -67,7 +69,8 @@ class BorderDiversity(Stepwise):
         yield -border
         while True:
             # K_ii is the kernel's variance for every image.
-            cosine = model.prior(np.array(batch[-1:]), candidates)[0] / model.kernel.variance
+            kernel = model.kernel_matrix(np.array(batch[-1:]), candidates)[0]
+            cosine = kernel / model.kernel.variance
             np.maximum(likest, cosine, out=likest)
             yield -(self.weight * border + (1 - self.weight) * likest)
 
@@ -86,6 +89,7 @@ class RBMAL(Stepwise):
     """
 
     name = "rbmal"
+    summary = "Pictures unlike all that were asked about, then ever more the uncertain ones."
 
     def utilities(
         self, model: RelevanceModel, candidates: IntArray, batch: list[int]

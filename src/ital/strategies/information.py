@@ -67,6 +67,7 @@ class Entropy(InformationStrategy):
     """The batch of the greatest joint entropy H(R_u) (section 4.2): ITAL's first term alone."""
 
     name = "entropy"
+    summary = "The batch whose relevance is most uncertain as a whole."
 
 
 @register
@@ -84,6 +85,10 @@ class ITAL(InformationStrategy):
     posterior: Posterior = "paper"
 
     name = "ital"
+    summary = (
+        "The batch whose answers tell most about which pictures are relevant, for users "
+        "who may skip or err."
+    )
 
     def __post_init__(self) -> None:
         if self.posterior not in get_args(Posterior):
@@ -99,4 +104,4 @@ class ITAL(InformationStrategy):
         if self.posterior == "exact":
             return Objective(user)
         # H(R_u), which a perfect user tells, bounds the paper's form.
-        return Objective(UserModel(), PaperInformation(user, model.kernel.noise))
+        return Objective(UserModel(), PaperInformation(user, model.noise))

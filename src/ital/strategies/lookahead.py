@@ -36,6 +36,7 @@ class MCMI(Subsampled):
     """
 
     name = "mcmi"
+    summary = "Pictures whose likeliest answers would leave the least doubt about the others."
     largest_batch = 100
 
     def choose(
@@ -75,6 +76,7 @@ class AdaptAL(Subsampled):
     betas: tuple[float, ...] = tuple(step / 10 for step in range(1, 11))
 
     name = "adaptal"
+    summary = "Uncertain, typical pictures whose answers would leave the fewest errors."
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,7 +115,7 @@ class _View:
     def of(model: RelevanceModel, images: IntArray) -> _View:
         covariance = model.covariances(images, images, keep=False)
         np.fill_diagonal(covariance, model.variance[images])
-        return _View(model.mean[images], covariance, model.kernel.least_noise)
+        return _View(model.mean[images], covariance, model.least_noise)
 
     def labelled(self, position: int, label: float) -> _View:
         """The same after one more label (Rasmussen and Williams, ch. 2)."""
@@ -156,11 +158,13 @@ def _error(probability: FloatArray) -> FloatArray:
 
 def _information_density(model: RelevanceModel, images: IntArray) -> FloatArray:
     """1/2 log(K_ii / variance_{i given the others}), labels of the others having noise."""
-    kernel, n = model.kernel, len(images)
+    covariance, variance = model.prior_joint(images)
+    n, least = len(images), np.finfo(float).eps * variance.max()
     # Among copies of an image, rounding would make the matrix indefinite without some noise.
-    noise = max(kernel.least_noise, n * n * np.finfo(float).eps * kernel.variance)
-    matrix = model.prior(images, images) + noise * np.eye(n)
+    noise = max(model.least_noise, n * n * least)
+    matrix = covariance + noise * np.eye(n)
     # The diagonal of the inverse holds 1 / (variance given the others + noise).
     rest = 1 / np.diagonal(np.linalg.inv((matrix + matrix.T) / 2)) - noise
-    rest = np.clip(rest, np.finfo(float).eps * kernel.variance, kernel.variance)
-    return 0.5 * np.log(kernel.variance / rest)
+    variance = np.maximum(variance, least)
+    density: FloatArray = 0.5 * np.log(variance / np.clip(rest, least, variance))
+    return density

@@ -40,6 +40,7 @@ class USDM(Subsampled):
     neighbours: int = 5
 
     name = "usdm"
+    summary = "Uncertain and diverse pictures in the best balance of the two."
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,7 +59,7 @@ class USDM(Subsampled):
             self.neighbours,
         )
         worth = self.trade_off * binary_entropy(relevant) / math.log(2)
-        kernel = model.prior(sample, sample)
+        kernel = model.kernel_matrix(sample, sample)
         kernel = (kernel + kernel.T) / 2
         f = minimum(kernel, worth, k)
         cost = kernel @ f - worth

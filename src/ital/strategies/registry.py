@@ -39,9 +39,8 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> str:
-    """What a strategy does, in the first sentence of its documentation."""
-    text = inspect.getdoc(_STRATEGIES[name]) or name
-    return " ".join(text.split("\n\n")[0].split())
+    """What a strategy asks about, in a sentence."""
+    return _STRATEGIES[name].summary or name
 
 
 def create(strategy: str | tuple[str, Mapping[str, Any]] | Strategy) -> Strategy:

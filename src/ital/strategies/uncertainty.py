@@ -24,6 +24,7 @@ class Border(Scored):
     """
 
     name = "border"
+    summary = "Pictures nearest to the border between relevant and irrelevant."
 
     def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
         return -np.abs(model.mean[images])
@@ -40,9 +41,10 @@ class Uncertainty(Scored):
     """
 
     name = "unc"
+    summary = "Pictures nearest to the border, measured by how uncertain each of them is."
 
     def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
-        deviation = np.sqrt(model.variance[images] + model.kernel.noise)
+        deviation = np.sqrt(model.variance[images] + model.noise)
         return -np.abs(model.mean[images]) / deviation
 
 
@@ -59,6 +61,7 @@ class SUD(Scored):
     neighbours: int = 20
 
     name = "sud"
+    summary = "Uncertain pictures that have many others like them."
 
     def __post_init__(self) -> None:
         self.keep(neighbours=checks.whole_number(self.neighbours, "neighbours", least=1))

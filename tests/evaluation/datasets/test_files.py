@@ -283,6 +283,7 @@ def test_data_that_nobody_knows():
         ("usps", 10, (7291, 256)),
         ("scenes13", 13, (2894, 1280)),
         ("corel1k", 10, (750, 1280)),
+        ("flowers102", 102, (6180, 1280)),
     ],
 )
 def test_real_data(data_folder, name, classes, shape):

@@ -28,6 +28,7 @@ _IN_A_FOLDER: dict[str, Callable[[Path], Dataset]] = {
     "usps": files.usps,
     "scenes13": _archive("scenes13"),
     "corel1k": _archive("corel1k"),
+    "flowers102": _archive("flowers102"),
     "mirflickr": lambda folder: mirflickr(folder / "mirflickr"),
     "imagenet": lambda folder: imagenet(folder / "imagenet"),
 }

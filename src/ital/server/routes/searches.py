@@ -141,7 +141,7 @@ def export(
     """Results to keep, the best first. Paths have a line each, or in paths0 a NUL after each."""
     with server.searches.memory.open(s) as opened:
         live = opened.live
-        if not live.search.model.labels:
+        if not live.search.model.is_informed:
             raise RefusedError("the pictures that this search began with have gone")
         listed = found(live.collection, live.search, top, threshold)
     return exports.download(format, listed, live.collection.root, f"ital-{s}")

@@ -1,0 +1,147 @@
+"""Relevant images are rare: how rare, and where relevance begins, is learnt from the answers.
+
+Under the prior of `prior.Conditioned` an image far from all labels is relevant with the probability
+Phi((-1 - b) / (s deviation)), so that scale and border are the base rate by another name. Their
+posterior is a sum over a grid. Its likelihood is that of the answers as each of them was foretold,
+Phi(y (mean - b) / (s deviation)) given the labels before it: what labels left out say of each other
+(leave-one-out) would be too sure of itself among images that were asked about because they are
+uncertain. Its prior is on the number of relevant images: people look for tens or hundreds of them,
+in a thousand images and in a million.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy import optimize, special
+
+from ital import checks
+from ital.gaussian import FloatArray
+from ital.kernel import Kernel
+from ital.pool import Pool
+from ital.prior import PAPER, Belief, Conditioned, Covariance, Evidence, Prior
+
+BaseRate = float | Literal["learn"] | None
+"""How many of all images are relevant: a share, what answers tell, or (``None``) not a question."""
+
+SCALES = np.geomspace(0.1, 1.6, 13)
+"""Values of s, in units of what makes the mean variance before the first label 1."""
+
+BORDERS = np.linspace(-0.6, 0.6, 13)
+"""Values of b: 0 lies half-way between an irrelevant image and a relevant one."""
+
+_EXPECTED, _SPREAD = 100.0, 1.0
+"""The number of relevant images after the query: log-normal, its median and deviation."""
+
+_BORDER_SPREAD = 0.25
+"""The border is normal around 0 with this deviation."""
+
+_SMALL = 1e-12
+"""Least variance."""
+
+_FIXED = 0.02
+"""How far, in logarithms, the number may be from a share that was given."""
+
+_LEAST_OTHERS = 10.0
+"""In small pools no more are expected than one in so many."""
+
+_LEAST_WORTH = 1e-3
+"""Of an answer, below which it is hardly believed at all."""
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Weights of scales and borders, which form a grid."""
+
+    scales: FloatArray
+    """Values of s."""
+    weights: FloatArray
+    """A row for each scale and a column for each border; they sum up to 1."""
+
+    @staticmethod
+    def of(evidence: Evidence, rate: float | None) -> Posterior:
+        """Given the answers; with a ``rate``, the number of relevant images is all but given."""
+        scales = SCALES / np.sqrt(max(evidence.prior_variance, _SMALL))
+        s, b = scales[:, None, None], BORDERS[:, None]
+        deviations = np.sqrt(np.maximum(evidence.variances, _SMALL))
+        share = special.ndtr((evidence.means - b) / (s * deviations)).mean(axis=2)
+        if rate is None:
+            expected, spread = min(_EXPECTED, evidence.images / _LEAST_OTHERS), _SPREAD
+        else:
+            expected, spread = evidence.images * min(rate, 1 - rate), _FIXED
+        surprise = np.log(np.maximum(evidence.images * share, 1.0) / max(expected, 1.0)) / spread
+        prior = -0.5 * (surprise**2 + (BORDERS / _BORDER_SPREAD) ** 2)
+        deviations = np.sqrt(np.maximum(evidence.answer_variances, _SMALL))
+        certain = evidence.answers * (evidence.answer_means - b) / (s * deviations)
+        foretold = special.log_ndtr(certain)
+        if p := evidence.p_mistake:
+            foretold = np.log(p + (1 - 2 * p) * np.exp(foretold))
+        return Posterior(scales, special.softmax(prior + foretold.sum(axis=2)))
+
+    @property
+    def scale(self) -> float:
+        """The geometric mean of s^2."""
+        return float(np.exp(2 * self.weights.sum(axis=1) @ np.log(self.scales)))
+
+    @property
+    def border(self) -> float:
+        """The mean of b."""
+        return float(self.weights.sum(axis=0) @ BORDERS)
+
+
+@dataclass(frozen=True)
+class Rare(Prior):
+    """Mean -1, an average over the pool of -1, and a belief of how rare relevant images are.
+
+    ``rate`` is the part of all images that is relevant; learnt if ``None``.
+    """
+
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        allowed = "'learn', a share between 0 and 1, or None"
+        if self.rate is not None:
+            rate = checks.number(self.rate, "base_rate", allowed, 0.0, 1.0)
+            if not 0 < rate < 1:
+                raise ValueError(f"base_rate must be {allowed}, got {self.rate!r}")
+
+    def covariance(self, pool: Pool, kernel: Kernel) -> Covariance:
+        return Conditioned.of(pool, kernel)
+
+    @property
+    def mean(self) -> float:  # type: ignore[override]
+        """The label of what is common: where most images are relevant, the world is reversed."""
+        return 1.0 if self.rate is not None and self.rate > 0.5 else -1.0
+
+    def belief(self, evidence: Evidence) -> Belief:
+        sign = -self.mean
+        turned = replace(
+            evidence,
+            means=sign * evidence.means,
+            answers=sign * evidence.answers,
+            answer_means=sign * evidence.answer_means,
+        )
+        posterior = Posterior.of(turned, self.rate)
+        return Belief(posterior.scale, sign * posterior.border)
+
+    def along_ranking(self, probabilities: FloatArray) -> FloatArray:
+        """Never rising: neighbours that disagree with their order share their mean, so that sums
+        stay as they are (isotonic regression).
+        """
+        pooled: FloatArray = optimize.isotonic_regression(probabilities, increasing=False).x
+        return pooled
+
+    def reading(self, p_mistake: float) -> tuple[float, float]:
+        """A wrong answer has the other sign: its mean is (1 - 2 p) r, its variance 4 p (1 - p)."""
+        worth = 1 - 2 * p_mistake
+        worth = np.copysign(max(abs(worth), _LEAST_WORTH), worth)
+        return 1 / worth, 4 * p_mistake * (1 - p_mistake) / worth**2
+
+
+def prior_of(base_rate: BaseRate) -> Prior:
+    """The prior for a base rate."""
+    if base_rate is None:
+        return PAPER
+    return Rare() if isinstance(base_rate, str) and base_rate == "learn" else Rare(base_rate)

@@ -1,0 +1,171 @@
+"""What is believed of relevance before the first label, and what is to be made of labels.
+
+The paper's prior has mean 0: of an image that is like none of the labelled ones it says that it is
+as likely relevant as not. But people look for a few images out of many. With a base rate the prior
+mean is -1, the label of an irrelevant image, and the process is conditioned on its average over the
+pool being just that: what is found in one place is missing in another. With kappa(x) the mean over
+the pool of k(x, z), and kappa_bar that of kappa, conditioning turns the kernel into
+
+    k(x, x') - V_0(x) V_0(x'),    V_0 = kappa / sqrt(kappa_bar (1 + EPSILON)).
+
+The average is known only roughly, hence EPSILON.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from ital.kernel import Kernel
+from ital.pool import FloatArray, Pool, Rows
+
+_IMAGES = 256
+"""Evenly spaced images that stand for the pool in its average."""
+
+EPSILON = 0.01
+"""Variance of what is known of the average, in units of its own."""
+
+
+class Covariance:
+    """The covariance of the prior over a pool: the kernel of eq. (4) as it is."""
+
+    def __init__(self, pool: Pool, kernel: Kernel) -> None:
+        self._pool, self._kernel = pool, kernel
+
+    @property
+    def images(self) -> int:
+        """In the pool."""
+        return len(self._pool)
+
+    def variances(self) -> FloatArray:
+        """Of every image of the pool, an array of its own."""
+        return np.full(len(self._pool), self._kernel.variance)
+
+    def variances_at(self, vectors: FloatArray) -> FloatArray:
+        """Of vectors, wherever they are from."""
+        return np.full(len(vectors), self._kernel.variance)
+
+    def with_pool(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
+        """Of vectors with the images of the pool, or with some of them, shape (vectors, images)."""
+        return self._pool.squared_distances(vectors, rows, self._kernel)
+
+    def between(self, some: FloatArray, others: FloatArray) -> FloatArray:
+        """Of vectors, wherever they are from, shape (some, others)."""
+        return self._kernel(self._pool.distances_between(some, others))
+
+
+class Conditioned(Covariance):
+    """The same given that the average over the pool is the prior mean: the kernel less V_0 V_0'."""
+
+    def __init__(self, pool: Pool, kernel: Kernel) -> None:
+        super().__init__(pool, kernel)
+        self._sample = pool.vectors(pool.sample(_IMAGES))
+        within = super().between(self._sample, self._sample).mean()
+        self._deviation = float(np.sqrt(within * (1 + EPSILON)))
+        self._row = pool.mean_of(self._sample, kernel) / self._deviation
+
+    @classmethod
+    def of(cls, pool: Pool, kernel: Kernel) -> Conditioned:
+        """Made once, in a pass over the features, for all searches that share pool and kernel."""
+        return pool.kept((cls, kernel), lambda: cls(pool, kernel))
+
+    def _at(self, vectors: FloatArray) -> FloatArray:
+        """V_0 at vectors."""
+        at: FloatArray = super().between(vectors, self._sample).mean(axis=1) / self._deviation
+        return at
+
+    def variances(self) -> FloatArray:
+        return np.maximum(super().variances() - self._row**2, 0.0)
+
+    def variances_at(self, vectors: FloatArray) -> FloatArray:
+        return np.maximum(super().variances_at(vectors) - self._at(vectors) ** 2, 0.0)
+
+    def with_pool(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
+        covariances = super().with_pool(vectors, rows)
+        row = self._row if rows is None else self._row[rows]
+        for covariance, at in zip(covariances, self._at(vectors), strict=True):
+            covariance -= at * row
+        return covariances
+
+    def between(self, some: FloatArray, others: FloatArray) -> FloatArray:
+        return super().between(some, others) - np.outer(self._at(some), self._at(others))
+
+
+@dataclass(frozen=True)
+class Belief:
+    """How large the process is, and where relevance begins: s^2 and b.
+
+    All variances, noise included, are multiplied by the scale, so that predictive means do not
+    depend on it. An image is relevant where the process exceeds the border, which is taken off all
+    means, so that it lies at 0 for all who read them.
+    """
+
+    scale: float = 1.0
+    border: float = 0.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What there is to choose a belief by, all of it in the scale 1 and with the border at 0."""
+
+    means: FloatArray
+    """Predictive means of evenly spaced images, given the examples of the query alone."""
+    variances: FloatArray
+    """And their predictive variances."""
+    images: int
+    """In the pool."""
+    prior_variance: float
+    """The mean variance before the first label."""
+    answers: FloatArray
+    """1 and -1, in the order in which they were given."""
+    answer_means: FloatArray
+    """The predictive mean of the image of each answer, given all labels before it."""
+    answer_variances: FloatArray
+    p_mistake: float
+    """With which answers are wrong."""
+
+
+class Prior(ABC):
+    """Mean and covariance before the first label, and what is made of labels."""
+
+    mean: float
+
+    @abstractmethod
+    def covariance(self, pool: Pool, kernel: Kernel) -> Covariance:
+        """In the scale 1."""
+
+    @abstractmethod
+    def belief(self, evidence: Evidence) -> Belief:
+        """Scale and border, given labels."""
+
+    @abstractmethod
+    def along_ranking(self, probabilities: FloatArray) -> FloatArray:
+        """P(R = 1) of images in the order of their means, as people are told it."""
+
+    @abstractmethod
+    def reading(self, p_mistake: float) -> tuple[float, float]:
+        """What an answer is worth that may be wrong, in place of 1, and its error's variance."""
+
+
+@dataclass(frozen=True)
+class Paper(Prior):
+    """Section 3.2: mean 0, the kernel as it is, and answers as if they were true."""
+
+    mean = 0.0
+
+    def covariance(self, pool: Pool, kernel: Kernel) -> Covariance:
+        return Covariance(pool, kernel)
+
+    def belief(self, evidence: Evidence) -> Belief:
+        return Belief()
+
+    def along_ranking(self, probabilities: FloatArray) -> FloatArray:
+        return probabilities
+
+    def reading(self, p_mistake: float) -> tuple[float, float]:
+        return 1.0, 0.0
+
+
+PAPER = Paper()

@@ -1,0 +1,98 @@
+"""The process given its average over the pool, against whole matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generators import seeds
+from ital.kernel import Kernel
+from ital.pool import Pool
+from ital.prior import _IMAGES, EPSILON, PAPER, Belief, Conditioned, Covariance
+
+
+def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel) -> np.ndarray:
+    """The conditional Gaussian of pool and vectors, given the average over some of the pool."""
+    some = pool[:: -(-len(pool) // _IMAGES)]
+    points = np.concatenate([pool, vectors, some])
+    squared = ((points[:, None] - points[None]) ** 2).sum(-1)
+    joint = kernel.variance * np.exp(-squared / (2 * kernel.length_scale**2))
+    weights = np.zeros(len(points))
+    weights[-len(some) :] = 1 / len(some)
+    known = weights @ joint
+    conditional = joint - np.outer(known, known) / ((weights @ joint @ weights) * (1 + EPSILON))
+    return conditional[: -len(some), : -len(some)]
+
+
+@given(
+    seeds,
+    st.sampled_from([1, 2, 3, 17, 300]),
+    st.sampled_from([1e-3, 0.3, 1.0, 30.0, 1e6]),
+    st.sampled_from([0.5, 1.0, 2.0]),
+    st.booleans(),
+)
+def test_equals_the_conditional_gaussian(seed, n, length_scale, variance, identical):
+    """For pools of one image, of copies, and where the kernel tells all images apart or none."""
+    rng = np.random.default_rng(seed)
+    features = np.ones((n, 2)) if identical else rng.standard_normal((n, 2))
+    vectors, kernel = rng.standard_normal((3, 2)), Kernel(length_scale, variance)
+    covariance = Conditioned(Pool(features), kernel)
+    expected = literal(features, vectors, kernel)
+    close = {"atol": 1e-9, "rtol": 1e-9}
+    np.testing.assert_allclose(covariance.variances(), np.diag(expected)[:n], **close)
+    np.testing.assert_allclose(covariance.variances_at(vectors), np.diag(expected)[n:], **close)
+    np.testing.assert_allclose(covariance.with_pool(vectors), expected[n:, :n], **close)
+    rows = rng.integers(n, size=4)
+    np.testing.assert_allclose(covariance.with_pool(vectors, rows), expected[n:, rows], **close)
+    np.testing.assert_allclose(covariance.between(vectors, vectors), expected[n:, n:], **close)
+    np.testing.assert_allclose(covariance.between(features, vectors), expected[:n, n:], **close)
+    assert (covariance.variances() > 0).all(), "labels could teach nothing"
+
+
+def test_the_average_is_computed_once_for_a_pool_and_a_kernel(monkeypatch):
+    pool = Pool(np.random.default_rng(0).standard_normal((50, 3)))
+    first = Conditioned.of(pool, Kernel(1.0))
+    assert Conditioned.of(pool, Kernel(2.0)) is not first
+    monkeypatch.setattr(Pool, "mean_of", None)  # a pass over the pool would fail now
+    assert Conditioned.of(pool, Kernel(1.0)) is first
+
+
+def test_the_mean_over_the_pool_stays_in_blocks(monkeypatch):
+    """However large the pool, there is no array of images x vectors."""
+    from ital import pool as pool_module
+
+    features = np.random.default_rng(0).standard_normal((100, 4))
+    expected = Pool(features).squared_distances(features[:7]).mean(axis=0)
+    monkeypatch.setattr(pool_module, "_BLOCK_ELEMENTS", 40)
+    seen = []
+
+    def function(distances):
+        seen.append(distances.shape)
+        return distances
+
+    np.testing.assert_allclose(Pool(features).mean_of(features[:7], function), expected)
+    assert set(seen) == {(10, 7)}
+
+
+def test_the_papers_prior_is_the_kernel():
+    pool, kernel = Pool(np.eye(3)), Kernel(1.0, 2.0)
+    covariance = PAPER.covariance(pool, kernel)
+    assert type(covariance) is Covariance
+    assert covariance.variances().tolist() == covariance.variances_at(np.eye(3)).tolist() == [2] * 3
+    np.testing.assert_allclose(
+        covariance.with_pool(np.eye(3)), covariance.between(*[np.eye(3)] * 2)
+    )
+    assert PAPER.mean == 0
+    assert PAPER.reading(0.25) == (1.0, 0.0)
+    assert PAPER.belief(None) == Belief(1.0, 0.0)
+    assert PAPER.along_ranking(np.array([0.5, 0.7])).tolist() == [0.5, 0.7]
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 1000])
+def test_a_few_hundred_images_stand_for_all(n):
+    rows = Pool(np.zeros((n, 1))).sample(_IMAGES)
+    assert len(rows) <= _IMAGES
+    assert rows[0] == 0
+    assert len(set(np.diff(rows).tolist())) == 1
