@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from generators import seeds
-from ital import Search, baserate
+from ital import Search, UserModel, baserate
 from ital.baserate import BORDERS, SCALES, Posterior, Rare, prior_of
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
@@ -58,7 +58,7 @@ def literal(seen: Evidence, median: float, spread: float) -> tuple[float, float]
     return exp(2 * log_scale / total), border / total
 
 
-@given(seeds, st.integers(0, 6), st.sampled_from([0.0, 0.2, 0.5]))
+@given(seeds, st.integers(0, 6), st.sampled_from([0.0, 0.2, 0.5, 0.9]))
 def test_the_posterior_is_what_it_says(seed, answers, p_mistake):
     seen = evidence(np.random.default_rng(seed), answers, p_mistake=p_mistake)
     posterior = Posterior.of(seen, None)
@@ -169,6 +169,21 @@ def test_answers_of_no_worth_change_nothing():
     np.testing.assert_allclose(model.mean + model.belief.border, before, atol=5e-3)
     model.trust(0.0)
     assert model.mean[9] > model.mean[3] - 0.1
+
+
+def test_a_user_who_is_always_wrong_says_the_opposite():
+    features = np.concatenate([np.zeros((20, 3)), 9 + np.random.default_rng(0).random((80, 3))])
+    wrong = Search(features, base_rate="learn", user=UserModel(1.0, 1.0), seed=0)
+    right = Search(features, base_rate="learn", seed=0)
+    for search, yes in ((wrong, False), (right, True)):
+        search.query(relevant=[0])
+        search.answer(dict.fromkeys(range(1, 6), yes))
+        search.answer({30: not yes})
+    np.testing.assert_allclose(wrong.model.mean, right.model.mean, atol=1e-6)
+    certain = Search(features, base_rate="learn", user=UserModel(1.0, 1.0), seed=0)
+    certain.query(relevant=[0])
+    certain.answer(dict.fromkeys(range(1, 6), True))  # which cannot be
+    assert np.isfinite(certain.model.probabilities()).all()
 
 
 def test_priors_by_base_rate():

@@ -20,6 +20,8 @@ def test_labels_are_the_latest_in_the_order_in_which_images_came_to_have_one():
 def test_examples_are_what_nobody_asked_about():
     history = said({3: 1, 0: -1}, query={0: 1, 7: -1})
     assert history.examples == {7}
+    assert said({0: 1}).examples == {0}
+    assert said({0: 0}).examples == set()
 
 
 def test_names_of_vectors_from_outside():
@@ -29,6 +31,9 @@ def test_names_of_vectors_from_outside():
     assert history.next_name({}) == -2
     assert history.next_name({-2: np.ones(2)}) == -3
     assert history.vectors.keys() == {-1}
+    later = History([Event("query", {-5: 1}, {-5: np.zeros(2)})])
+    assert later.next_name({}) == -6
+    assert History().next_name({}) == -1
 
 
 class TestUser:

@@ -148,8 +148,9 @@ class TestTheLoop:
         assert search.model.labels == {-1: -1.0}
 
     def test_parameters_may_be_of_any_number_type(self, tmp_path):
-        user = UserModel(np.float32(0.5), 0)
-        search = Search(FEATURES, user=user, length_scale=np.float32(1.5), variance=2, noise=1)
+        user, rate = UserModel(np.float32(0.5), 0), np.float32(0.1)
+        kernel = {"length_scale": np.float32(1.5), "variance": 2, "noise": 1}
+        search = Search(FEATURES, user=user, base_rate=rate, **kernel)
         search.query(relevant=np.array(3))
         search.save(tmp_path / "search.json")
         again = Search.load(tmp_path / "search.json", FEATURES)
@@ -190,6 +191,13 @@ class TestTheLoop:
         for _ in range(5):
             search.undo()
         np.testing.assert_allclose(search.model.mean, expected.mean, atol=1e-9)
+
+    def test_results_are_the_callers_own(self):
+        search = started()
+        first = search.results(5)
+        for array in (first.ids, first.means, first.probabilities):
+            array[:] = 0
+        assert len(set(search.results(5).ids.tolist())) == 5
 
     def test_results_rank_by_mean_with_their_probabilities(self):
         search = started()
@@ -594,6 +602,7 @@ class TestBadInput:
                 "posterior must be 'paper' or 'exact', got 'bayes'",
             ),
             ({"strategy": ("random", {"k": 3})}, TypeError, "strategy 'random' does not take"),
+            ({"user": np.zeros(2)}, TypeError, "user must be a UserModel or 'learn', got"),
             ({"user": 0.5}, TypeError, "user must be a UserModel or 'learn', got 0.5"),
             (
                 {"length_scale": 0.0},
@@ -632,6 +641,20 @@ def test_batches_that_would_take_minutes_are_refused(strategy, most):
 
 
 class TestReplay:
+    def test_a_vector_that_is_missing_changes_nothing(self):
+        search = started()
+        before = state(search)
+        with pytest.raises(ValueError, match=r"vectors must hold those named \[-1\]"):
+            search.replay([ital.history.Event("query", {3: 1, -1: 1})])
+        assert_unchanged(search, before)
+
+    def test_an_example_that_is_confirmed_stays_one(self):
+        search = Search(FEATURES, base_rate="learn", seed=0)
+        search.query(relevant=[5])
+        before = search.model.belief
+        search.answer({5: True})
+        assert search.model.belief == before
+
     @pytest.mark.parametrize("base_rate", [None, "learn"])
     def test_the_same_label_of_another_vector(self, base_rate):
         """What is learnt from a vector from outside depends on where it is, too."""

@@ -20,7 +20,8 @@ def main() -> None:
         with needed_for("the command ital"):
             from ital.cli import app
 
-            signal.signal(signal.SIGINT, usual)
+            if usual is signal.default_int_handler:
+                signal.signal(signal.SIGINT, usual)
             app()
     except MissingError as error:
         sys.stderr.write(f"Error: {error}\n")

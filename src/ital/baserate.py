@@ -77,7 +77,8 @@ class Posterior:
         certain = evidence.answers * (evidence.answer_means - b) / (s * deviations)
         foretold = special.log_ndtr(certain)
         if p := evidence.p_mistake:
-            foretold = np.log(p + (1 - 2 * p) * np.exp(foretold))
+            right = p + (1 - 2 * p) * np.exp(foretold)
+            foretold = np.log(np.maximum(right, np.finfo(float).tiny))
         return Posterior(scales, special.softmax(prior + foretold.sum(axis=2)))
 
     @property
@@ -106,6 +107,11 @@ class Rare(Prior):
             rate = checks.number(self.rate, "base_rate", allowed, 0.0, 1.0)
             if not 0 < rate < 1:
                 raise ValueError(f"base_rate must be {allowed}, got {self.rate!r}")
+            object.__setattr__(self, "rate", rate)
+
+    @property
+    def base_rate(self) -> BaseRate:  # type: ignore[override]
+        return "learn" if self.rate is None else self.rate
 
     def covariance(self, pool: Pool, kernel: Kernel) -> Covariance:
         return Conditioned.of(pool, kernel)

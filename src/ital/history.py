@@ -53,13 +53,23 @@ class History:
 
     @property
     def examples(self) -> set[int]:
-        """Images whose label is the person's own choice, and no answer to a question."""
-        kinds = {image: event.kind for event in self.events for image in event.labels}
-        return {image for image, kind in kinds.items() if kind == "query"}
+        """Images whose label is the person's own choice, and no answer to a question.
+
+        An answer that says the same of an example once more leaves it one.
+        """
+        chosen: dict[int, int] = {}
+        for event in self.events:
+            for image, label in event.labels.items():
+                if event.kind == "query":
+                    chosen[image] = label
+                elif chosen.get(image) != label:
+                    chosen.pop(image, None)
+        return set(chosen)
 
     def next_name(self, taken: Mapping[int, FloatArray]) -> int:
         """The name for the next vector from outside."""
-        return outside(len(taken) + len(self.vectors))
+        names = [*taken, *self.vectors]
+        return min(names, default=outside(-1)) - 1
 
     def user(self, contradictions: int = 0) -> UserModel:
         """A user who skips and errs as often as this one did so far.

@@ -135,6 +135,9 @@ class RelevanceModel:
         images are relevant.
         """
         names, vectors = list(labels), vectors or {}
+        unknown = {n for n in names if n < 0}.difference(vectors, self._names)
+        if unknown:
+            raise ValueError(f"vectors must hold those named {sorted(unknown)}, but does not")
         places = zip(self._names, self._vectors, strict=True)
         known = [n for n, at in places if n in labels and np.array_equal(vectors.get(n, at), at)]
         pairs = zip(known, names, strict=False)
@@ -161,7 +164,7 @@ class RelevanceModel:
     def trust(self, p_mistake: float) -> None:
         """Take answers to be wrong with this probability, in the way that the prior does."""
         before, self._mistake = self._mistake, p_mistake
-        if before != p_mistake:
+        if self.prior.reading(before) != self.prior.reading(p_mistake):
             self._factorise_anew()
             self._refresh()
             self._covariances = {}
@@ -238,7 +241,7 @@ class RelevanceModel:
         pivots, asked = self._factor.diagonal(), self._asked
         # The examples of a query come first. Given these alone, a few images stand for the pool.
         examples, rows = int(np.argmax([*asked, True])), self.pool.sample(_SAMPLE)
-        columns = self._columns(rows)[:examples]
+        columns = self._columns(rows, examples)
         prior = self._sample_variances
         belief = self.prior.belief(
             Evidence(
@@ -425,9 +428,10 @@ class RelevanceModel:
         for_blocks(fill, len(self.pool), _COLUMNS)
         return covariances
 
-    def _columns(self, images: Rows | slice) -> FloatArray:
-        """Columns of V, shape (labels, images)."""
-        pieces = [piece[:, images] for _, piece in self._filled(len(self._names))]
+    def _columns(self, images: Rows | slice, labels: int | None = None) -> FloatArray:
+        """Columns of V, shape (labels, images); for the first labels only, if so many are given."""
+        count = len(self._names) if labels is None else labels
+        pieces = [piece[:, images] for _, piece in self._filled(count)]
         return np.concatenate(pieces) if pieces else np.empty((0, len(self.mean[images])))
 
     def _filled(self, labels: int) -> Iterator[tuple[int, FloatArray]]:

@@ -131,6 +131,8 @@ class Prior(ABC):
     """Mean and covariance before the first label, and what is made of labels."""
 
     mean: float
+    base_rate: float | str | None
+    """What it is asked for by."""
 
     @abstractmethod
     def covariance(self, pool: Pool, kernel: Kernel) -> Covariance:
@@ -154,6 +156,7 @@ class Paper(Prior):
     """Section 3.2: mean 0, the kernel as it is, and answers as if they were true."""
 
     mean = 0.0
+    base_rate = None
 
     def covariance(self, pool: Pool, kernel: Kernel) -> Covariance:
         return Covariance(pool, kernel)

@@ -80,7 +80,8 @@ class Search:
         if seed is not None:
             checks.whole_number(seed, "seed", least=0)
         self._user, self._strategy = user or UserModel(), strategies.create(strategy)
-        self._base_rate, chosen = base_rate, prior_of(base_rate)
+        chosen = prior_of(base_rate)
+        self._base_rate = chosen.base_rate
         pool = features if isinstance(features, Pool) else Pool(features)
         self.model = RelevanceModel(pool, Kernel.over(pool, length_scale, variance, noise), chosen)
         self._seed = secrets.randbits(64) if seed is None else int(seed)
@@ -214,8 +215,9 @@ class Search:
             checks.whole_number(count, "count", least=1)
         self._require_query("results")
         ranking = self.ranking()
-        ids = self.model.pool.identifiers(ranking.rows[:count])
-        return Results(ids, ranking.means[:count], ranking.probabilities[:count])
+        # Copies: whoever sorts or changes them does not change what others are shown.
+        ids = self.model.pool.identifiers(ranking.rows[:count]).copy()
+        return Results(ids, ranking.means[:count].copy(), ranking.probabilities[:count].copy())
 
     @in_turn
     def ranking(self) -> Ranking:
@@ -341,7 +343,8 @@ class Search:
 
 
 def _check_user(user: object) -> None:
-    if user is not None and user != "learn" and not isinstance(user, UserModel):
+    learnt = isinstance(user, str) and user == "learn"
+    if user is not None and not learnt and not isinstance(user, UserModel):
         raise TypeError(f"user must be a UserModel or 'learn', got {user!r}")
 
 

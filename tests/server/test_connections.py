@@ -8,8 +8,10 @@ import time
 from contextlib import ExitStack, suppress
 
 import httpx
+import numpy as np
 import pytest
 from making import draw
+from PIL import Image
 from serving import API
 
 from ital.collection import index
@@ -84,12 +86,12 @@ class TestTheSilent:
         """Nor those who take their time over a large picture, as long as it comes."""
         draw(tmp_path / "pictures" / "a.png", 0)
         index(tmp_path / "pictures")
-        with listen(tmp_path / "pictures", idle_seconds=1) as (_, (host, port)):
+        with listen(tmp_path / "pictures", idle_seconds=3) as (_, (host, port)):
             url = f"http://{host}:{port}{API}/collections"
             collection = httpx.get(url).json()[0]["id"]
 
             def slowly():
-                for _ in range(8):
+                for _ in range(16):
                     time.sleep(0.25)
                     yield b"no picture"
 
@@ -101,6 +103,22 @@ class TestTheSilent:
                 draw(tmp_path / "pictures" / "b.png", 1)
                 httpx.post(f"{url}/{collection}/index")
                 assert any(line.startswith("data:") for line in lines)
+
+    def test_nor_those_who_never_read(self, listen, tmp_path):
+        """What they asked for would fill the memory, or their place is missing to others."""
+        noise = np.random.default_rng(0).integers(0, 256, (3000, 3000, 3), np.uint8)
+        (tmp_path / "pictures").mkdir()
+        Image.fromarray(noise).save(tmp_path / "pictures" / "large.bmp")  # 27 MB
+        index(tmp_path / "pictures")
+        with listen(tmp_path / "pictures", idle_seconds=1) as (running, address):
+            url = f"http://{address[0]}:{address[1]}{API}/collections"
+            collection = httpx.get(url).json()[0]["id"]
+            path = f"{API}/collections/{collection}/pictures/1/original"
+            with socket.create_connection(address) as one:
+                one.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                assert one.recv(1000).startswith(b"HTTP/1.1 200")
+                while running.server_state.connections:
+                    time.sleep(0.05)
 
     def test_make_room(self, listen, monkeypatch):
         """For those who say something, however many they are."""

@@ -31,12 +31,14 @@ def test_many_large_ones_take_no_more_than_one(indexed, tmp_path):
     def upload(content: bytes) -> int:
         return httpx.post(url, content=content, timeout=300).status_code
 
-    assert upload((indexed / "00.png").read_bytes()) == 201
-    before = memory(process, "VmRSS")
-    with ThreadPoolExecutor(12) as threads:
-        assert set(threads.map(upload, [picture] * 12)) == {201}
-    peak, after = memory(process, "VmHWM"), memory(process, "VmRSS")
-    process.stop()
+    try:
+        assert upload((indexed / "00.png").read_bytes()) == 201
+        before = memory(process, "VmRSS")
+        with ThreadPoolExecutor(12) as threads:
+            assert set(threads.map(upload, [picture] * 12)) == {201}
+        peak, after = memory(process, "VmHWM"), memory(process, "VmRSS")
+    finally:
+        process.stop()
     assert peak - before < 200
     assert after - before < 50
 

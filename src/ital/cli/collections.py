@@ -128,7 +128,10 @@ def export(
     ] = "csv",
     top: Annotated[int | None, typer.Option(help="So many of the best.", min=1)] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="At least so probable (0 to 1).", min=0, max=1)
+        float | None,
+        typer.Option(
+            help="As many of the best as are at least so probable (0 to 1).", min=0, max=1
+        ),
     ] = None,
     adopt: Annotated[
         bool, typer.Option("--adopt", help="Even if the search was saved over another collection.")

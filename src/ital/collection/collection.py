@@ -194,6 +194,11 @@ class Collection:
         return vector
 
     @property
+    def least_pixels(self) -> int:
+        """What the model wants a picture to have on its shorter side."""
+        return self._encoder.least
+
+    @property
     def store_id(self) -> str | None:
         """Tells it apart from any other collection, and from one that is made anew in its place."""
         return None if self._store is None else self._store.about.id

@@ -43,7 +43,10 @@ _WORDS = {True: "yes", False: "no", None: "cannot say"}
 def found(
     collection: Collection, search: Search, top: int | None = None, threshold: float | None = None
 ) -> list[Found]:
-    """The best pictures first: the ``top`` ones, or those above a threshold, or all."""
+    """The best pictures first: the ``top`` ones, or all, or as many as a threshold leaves.
+
+    They are as many as there are of at least this probability, the first of the ranking.
+    """
     results, labels = search.results(top), search.labels
     above = len(results)
     if threshold is not None:

@@ -135,6 +135,7 @@ def open_inside(root: Path, path: str) -> io.BufferedReader:
 
     Links are followed where they stay in the folder. Whatever anyone changes meanwhile, no file
     from outside is opened: what is checked is what was opened, and not what was there before.
+    Systems that open nothing from a folder on (Windows) are only sure of the last step.
     """
     root = root.resolve()
     try:

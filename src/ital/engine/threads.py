@@ -45,8 +45,7 @@ def _one_blas_thread() -> Iterator[None]:
     with _Held.lock:
         if _Held.count == 0:
             _Held.before = _blas_threads()
-            for library in _blas().lib_controllers:
-                library.set_num_threads(1)
+            _set_blas_threads([1] * len(_Held.before))
         _Held.count += 1
     try:
         yield
@@ -54,12 +53,20 @@ def _one_blas_thread() -> Iterator[None]:
         with _Held.lock:
             _Held.count -= 1
             if _Held.count == 0:
-                for library, threads in zip(_blas().lib_controllers, _Held.before, strict=True):
-                    library.set_num_threads(threads)
+                _set_blas_threads(_Held.before)
 
 
 def _blas_threads() -> list[int]:
     return [library.num_threads for library in _blas().lib_controllers]
+
+
+def _set_blas_threads(counts: list[int]) -> None:
+    for library, count in zip(_blas().lib_controllers, counts, strict=True):
+        # Of late, threadpoolctl lets the first thread alone set it until that gives up control.
+        release = getattr(library, "clear_controlling_thread", lambda force: None)
+        release(force=True)
+        library.set_num_threads(count)
+        release(force=True)
 
 
 def cores() -> int:
@@ -74,20 +81,34 @@ def _workers() -> int:
     return max(1, min([cores(), *threads]))
 
 
+_inside = threading.local()
+"""Whether this thread is one of those that work on blocks."""
+
+
 def for_blocks(work: Callable[[int, int], None], size: int, block: int) -> None:
-    """Call ``work(start, stop)`` for every block of at most ``block`` rows of ``size``."""
+    """Call ``work(start, stop)`` for every block of at most ``block`` rows of ``size``.
+
+    Within such work it goes on in the same thread: all cores are at it already.
+    """
     workers = min(_workers(), size // (_LEAST_BLOCKS * block))
+    if getattr(_inside, "work", False):
+        workers = 1
     if workers <= 1:
         _share(work, 0, size, block)
         return
     bounds = [size * i // workers for i in range(workers + 1)]
     with _one_blas_thread(), ThreadPoolExecutor(workers) as threads:
         shares = [
-            threads.submit(_share, work, start, stop, block)
+            threads.submit(_share_in_thread, work, start, stop, block)
             for start, stop in itertools.pairwise(bounds)
         ]
         for share in shares:
             share.result()
+
+
+def _share_in_thread(work: Callable[[int, int], None], start: int, stop: int, block: int) -> None:
+    _inside.work = True  # the thread ends with its share
+    _share(work, start, stop, block)
 
 
 def _share(work: Callable[[int, int], None], start: int, stop: int, block: int) -> None:

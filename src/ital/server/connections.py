@@ -16,6 +16,7 @@ class Connection(H11Protocol):
     """A connection that is not kept for a client who keeps us waiting."""
 
     _patience: asyncio.TimerHandle
+    _stuck: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -42,9 +43,23 @@ class Connection(H11Protocol):
         super().on_response_complete()
         self._wait_anew()
 
+    def pause_writing(self) -> None:
+        """The client does not read what it asked for; if it never does, it is in the way."""
+        super().pause_writing()
+        self._stuck = self.loop.call_later(self.timeout_keep_alive, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._go_on()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._patience.cancel()
+        self._go_on()
         super().connection_lost(exc)
+
+    def _go_on(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
 
     def _wait_anew(self) -> None:
         self._patience.cancel()

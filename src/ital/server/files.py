@@ -20,13 +20,14 @@ def respond(file: BinaryIO, request: Request, kind: str, headers: dict[str, str]
     """A file as an answer, which closes it."""
     status = os.fstat(file.fileno())
     size, tag = status.st_size, f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
-    modified = formatdate(status.st_mtime, usegmt=True)
-    headers = {**headers, "ETag": tag, "Last-Modified": modified, "Accept-Ranges": "bytes"}
+    headers = {**headers, "ETag": tag, "Accept-Ranges": "bytes"}
+    with suppress(ValueError, OverflowError, OSError):  # dates beyond those that calendars have
+        headers["Last-Modified"] = formatdate(status.st_mtime, usegmt=True)
     if is_known(tag, request):
         file.close()
         return Response(status_code=304, headers=headers)
     part = None
-    if request.headers.get("if-range", tag) in (tag, modified):
+    if request.headers.get("if-range", tag) in (tag, headers.get("Last-Modified")):
         part = _part(request.headers.get("range", ""), size)
     if part is not None and not part:
         file.close()

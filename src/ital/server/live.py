@@ -153,12 +153,11 @@ class Memory:
         settings = schemas.Settings(**row.settings)
         # Until the way is gone, what is in memory is neither the old nor the new.
         slot.live = None
-        user = settings.user
-        search.configure(
-            settings.strategy, "learn" if user.learn else UserModel(user.p_label, user.p_mistake)
-        )
+        asked = settings.user
+        user = UserModel(asked.p_label, asked.p_mistake)
         events = [_event(one, vectors) for one in opened.counted]
         with self._turn:
+            search.configure(settings.strategy, "learn" if asked.learn else user)
             if opened.counted[-1].insight is None:
                 search.replay(events[:-1])
                 before = search.model.mean.copy() if insight.can_tell(search) else None

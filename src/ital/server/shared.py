@@ -37,7 +37,7 @@ class Server:
         self.database.close()
 
 
-def _server(request: Request) -> Server:
+async def _server(request: Request) -> Server:
     server: Server = request.app.state.server
     return server
 
@@ -49,7 +49,7 @@ Offset = Annotated[int, Query(ge=0, le=2**31)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 
 
-def _collection(c: Text, server: Shared) -> Served:
+async def _collection(c: Text, server: Shared) -> Served:
     return server.searches.memory.served(c)
 
 

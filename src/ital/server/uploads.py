@@ -30,7 +30,7 @@ class Uploads:
             raise RefusedError("the pictures of this collection were described elsewhere")
         with self._turn, pictures.quietly():
             try:
-                picture = pictures.decode(file, most=self._most)
+                picture = pictures.decode(file, collection.least_pixels, self._most)
                 vector = collection.embed(picture.image)
             finally:
                 pictures.give_back()

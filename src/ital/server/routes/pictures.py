@@ -88,9 +88,11 @@ def view(served: OneOf, picture: PictureId, request: Request) -> Response:
             file = opened.enter_context(_open(served.collection, picture))
             kind = pictures.kind(file)
             if kind in _SHOWN_BY_BROWSERS:
-                opened.pop_all()  # it is closed when it has been sent
                 # What the file is called does not matter: it is what it was seen to be.
-                return files.respond(file, request, Image.MIME[kind], {"Cache-Control": _CACHE})
+                headers = {"Cache-Control": _CACHE}
+                response = files.respond(file, request, Image.MIME[kind], headers)
+                opened.pop_all()  # it is closed when it has been sent
+                return response
             with _converting:
                 content = _jpeg(pictures.decode(file, _VIEW).image)
     except (OSError, UnreadableError) as error:
