@@ -75,11 +75,7 @@ class _Sent(StreamingResponse):
         async def unless_cut_off(message: Message) -> None:
             self._missing -= len(message.get("body", b""))
             # Without an end, the connection is closed, and the client knows that not all has come.
-            if (
-                self._missing <= 0
-                or message["type"] == "http.response.start"
-                or message.get("more_body")
-            ):
+            if self._missing <= 0 or message.get("more_body", True):
                 await send(message)
 
         await super().stream_response(unless_cut_off)
