@@ -63,7 +63,7 @@ def test_the_posterior_is_what_it_says(seed, answers, p_mistake):
     seen = evidence(np.random.default_rng(seed), answers, p_mistake=p_mistake)
     posterior = Posterior.of(seen, None)
     assert posterior.weights.sum() == pytest.approx(1)
-    scale, border = literal(seen, 100.0, 1.0)
+    scale, border = literal(seen, 50.0, 1.0)
     assert posterior.scale == pytest.approx(scale, rel=1e-6)
     assert posterior.border == pytest.approx(border, abs=1e-6)
 

@@ -32,7 +32,7 @@ SCALES = np.geomspace(0.1, 1.6, 13)
 BORDERS = np.linspace(-0.6, 0.6, 13)
 """Values of b: 0 lies half-way between an irrelevant image and a relevant one."""
 
-_EXPECTED, _SPREAD = 100.0, 1.0
+_EXPECTED, _SPREAD = 50.0, 1.0
 """The number of relevant images after the query: log-normal, its median and deviation."""
 
 _BORDER_SPREAD = 0.25
