@@ -51,7 +51,8 @@ def literal(seen: Evidence, median: float, spread: float) -> tuple[float, float]
             weight *= exp(-0.5 * (b / 0.25) ** 2)
             for y, m, v in zip(seen.answers, seen.answer_means, seen.answer_variances, strict=True):
                 right = float(ndtr(y * (m - b) / (s * sqrt(v))))
-                weight *= (1 - seen.p_mistake) * right + seen.p_mistake * (1 - right)
+                p = max(0.01, seen.p_mistake)
+                weight *= (1 - p) * right + p * (1 - right)
             total += weight
             log_scale += weight * log(s)
             border += weight * b
@@ -153,7 +154,8 @@ def test_the_share_of_a_ranking_never_rises_and_adds_up():
 @given(st.floats(0.0, 0.49))
 def test_readings_have_the_mean_and_the_variance_of_flipped_answers(p):
     """An answer is r with probability 1 - p and -r with p; a reading is that over 1 - 2 p."""
-    worth, noise = Rare().reading(p)
+    worth, noise = Rare().reading(p, 1.0)
+    assert Rare().reading(p, 0.25) == (worth, pytest.approx(noise / 4))
     outcomes, chances = np.array([worth, -worth]), np.array([1 - p, p])
     assert chances @ outcomes == pytest.approx(1)
     assert chances @ (outcomes - 1) ** 2 == pytest.approx(noise, abs=1e-9)

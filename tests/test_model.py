@@ -14,7 +14,7 @@ from ital.baserate import Rare
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
-from ital.prior import EPSILON, PAPER
+from ital.prior import PAPER, epsilon
 
 
 def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np.ndarray], **told):
@@ -42,7 +42,10 @@ def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np
         m, seen = -1.0, np.concatenate([picked, average])
         values = np.append(y / (1 - 2 * p), m)
         within = (average @ joint @ average.T)[0, 0]
-        noise = np.append(kernel.noise + 4 * p * (1 - p) / (1 - 2 * p) ** 2, EPSILON * within)
+        known = average @ joint
+        before = np.diag(joint)[:n] - known[0, :n] ** 2 / (within * (1 + epsilon(n)))
+        flips = before.mean() * 4 * p * (1 - p) / (1 - 2 * p) ** 2
+        noise = np.append(kernel.noise + flips, epsilon(n) * within)
     cross = (seen @ joint)[:, :n]
     solved = np.linalg.solve(seen @ joint @ seen.T + np.diag(noise), cross)
     mean = m + solved.T @ (values - m)

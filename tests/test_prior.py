@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from generators import seeds
 from ital.kernel import Kernel
 from ital.pool import Pool
-from ital.prior import _IMAGES, EPSILON, PAPER, Belief, Conditioned, Covariance
+from ital.prior import _IMAGES, PAPER, Belief, Conditioned, Covariance, epsilon
 
 
 def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel) -> np.ndarray:
@@ -22,7 +22,8 @@ def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel) -> np.ndarray
     weights = np.zeros(len(points))
     weights[-len(some) :] = 1 / len(some)
     known = weights @ joint
-    conditional = joint - np.outer(known, known) / ((weights @ joint @ weights) * (1 + EPSILON))
+    within = (weights @ joint @ weights) * (1 + max(0.01, min(1.0, (100 / len(pool)) ** 2)))
+    conditional = joint - np.outer(known, known) / within
     return conditional[: -len(some), : -len(some)]
 
 
@@ -85,9 +86,14 @@ def test_the_papers_prior_is_the_kernel():
         covariance.with_pool(np.eye(3)), covariance.between(*[np.eye(3)] * 2)
     )
     assert PAPER.mean == 0
-    assert PAPER.reading(0.25) == (1.0, 0.0)
+    assert PAPER.reading(0.25, 0.5) == (1.0, 0.0)
     assert PAPER.belief(None) == Belief(1.0, 0.0)
     assert PAPER.along_ranking(np.array([0.5, 0.7])).tolist() == [0.5, 0.7]
+
+
+def test_the_average_is_known_better_the_larger_the_pool():
+    found = [epsilon(n) for n in (1, 100, 200, 1000, 10**6)]
+    assert found == pytest.approx([1.0, 1.0, 0.25, 0.01, 0.01])
 
 
 @pytest.mark.parametrize("n", [255, 256, 257, 1000])

@@ -21,7 +21,7 @@ from ital import checks
 from ital.gaussian import FloatArray
 from ital.kernel import Kernel
 from ital.pool import Pool
-from ital.prior import PAPER, Belief, Conditioned, Covariance, Evidence, Prior
+from ital.prior import EXPECTED, PAPER, Belief, Conditioned, Covariance, Evidence, Prior
 
 BaseRate = float | Literal["learn"] | None
 """How many of all images are relevant: a share, what answers tell, or (``None``) not a question."""
@@ -32,8 +32,8 @@ SCALES = np.geomspace(0.1, 1.6, 13)
 BORDERS = np.linspace(-0.6, 0.6, 13)
 """Values of b: 0 lies half-way between an irrelevant image and a relevant one."""
 
-_EXPECTED, _SPREAD = 50.0, 1.0
-"""The number of relevant images after the query: log-normal, its median and deviation."""
+_SPREAD = 1.0
+"""The number of relevant images after the query is log-normal around ``EXPECTED``, so wide."""
 
 _BORDER_SPREAD = 0.25
 """The border is normal around 0 with this deviation."""
@@ -46,6 +46,9 @@ _FIXED = 0.02
 
 _LEAST_OTHERS = 10.0
 """In small pools no more are expected than one in so many."""
+
+_LEAST_DOUBT = 0.01
+"""No answer is foretold more surely than that, so that one surprise does not decide all."""
 
 _LEAST_WORTH = 1e-3
 """Of an answer, below which it is hardly believed at all."""
@@ -68,17 +71,15 @@ class Posterior:
         deviations = np.sqrt(np.maximum(evidence.variances, _SMALL))
         share = special.ndtr((evidence.means - b) / (s * deviations)).mean(axis=2)
         if rate is None:
-            expected, spread = min(_EXPECTED, evidence.images / _LEAST_OTHERS), _SPREAD
+            expected, spread = min(EXPECTED, evidence.images / _LEAST_OTHERS), _SPREAD
         else:
             expected, spread = evidence.images * min(rate, 1 - rate), _FIXED
         surprise = np.log(np.maximum(evidence.images * share, 1.0) / max(expected, 1.0)) / spread
         prior = -0.5 * (surprise**2 + (BORDERS / _BORDER_SPREAD) ** 2)
         deviations = np.sqrt(np.maximum(evidence.answer_variances, _SMALL))
         certain = evidence.answers * (evidence.answer_means - b) / (s * deviations)
-        foretold = special.log_ndtr(certain)
-        if p := evidence.p_mistake:
-            right = p + (1 - 2 * p) * np.exp(foretold)
-            foretold = np.log(np.maximum(right, np.finfo(float).tiny))
+        p = np.clip(evidence.p_mistake, _LEAST_DOUBT, 1 - _LEAST_DOUBT)
+        foretold = np.log(p + (1 - 2 * p) * special.ndtr(certain))
         return Posterior(scales, special.softmax(prior + foretold.sum(axis=2)))
 
     @property
@@ -139,11 +140,14 @@ class Rare(Prior):
         pooled: FloatArray = optimize.isotonic_regression(probabilities, increasing=False).x
         return pooled
 
-    def reading(self, p_mistake: float) -> tuple[float, float]:
-        """A wrong answer has the other sign: its mean is (1 - 2 p) r, its variance 4 p (1 - p)."""
+    def reading(self, p_mistake: float, variance: float) -> tuple[float, float]:
+        """A wrong answer has the other sign: its mean is (1 - 2 p) r, its variance 4 p (1 - p).
+
+        That is in units of labels, in which the process has about the variance 1.
+        """
         worth = 1 - 2 * p_mistake
         worth = np.copysign(max(abs(worth), _LEAST_WORTH), worth)
-        return 1 / worth, 4 * p_mistake * (1 - p_mistake) / worth**2
+        return 1 / worth, variance * 4 * p_mistake * (1 - p_mistake) / worth**2
 
 
 def prior_of(base_rate: BaseRate) -> Prior:

@@ -57,6 +57,7 @@ class RelevanceModel:
         self.mean: FloatArray = np.full(len(pool), prior.mean)
         self.variance = self._covariance.variances()
         self._sample_variances = self.variance[pool.sample(_SAMPLE)]
+        self._mean_variance = float(self._sample_variances.mean())
         self._mistake = 0.0
         self._names: list[int] = []
         self._labels = np.empty(0)
@@ -164,7 +165,8 @@ class RelevanceModel:
     def trust(self, p_mistake: float) -> None:
         """Take answers to be wrong with this probability, in the way that the prior does."""
         before, self._mistake = self._mistake, p_mistake
-        if self.prior.reading(before) != self.prior.reading(p_mistake):
+        mean = self._mean_variance
+        if self.prior.reading(before, mean) != self.prior.reading(p_mistake, mean):
             self._factorise_anew()
             self._refresh()
             self._covariances = {}
@@ -248,7 +250,7 @@ class RelevanceModel:
                 self.prior.mean + self._weights[:examples] @ columns,
                 prior - np.einsum("ij,ij->j", columns, columns),
                 len(self.pool),
-                float(prior.mean()),
+                self._mean_variance,
                 self._labels[asked],
                 # What the labels before each one foretold of it can be read off the factor.
                 (readings - pivots * self._weights)[asked],
@@ -380,7 +382,7 @@ class RelevanceModel:
 
     def _readings(self) -> FloatArray:
         """What the labels say of the process, and the variance of what they are off by."""
-        worth, noise = self.prior.reading(self._mistake)
+        worth, noise = self.prior.reading(self._mistake, self._mean_variance)
         worths, noises = np.where(self._asked, worth, 1.0), np.where(self._asked, noise, 0.0)
         return np.stack([self._labels * worths, self.kernel.least_noise + noises])
 

@@ -6,9 +6,9 @@ mean is -1, the label of an irrelevant image, and the process is conditioned on 
 pool being just that: what is found in one place is missing in another. With kappa(x) the mean over
 the pool of k(x, z), and kappa_bar that of kappa, conditioning turns the kernel into
 
-    k(x, x') - V_0(x) V_0(x'),    V_0 = kappa / sqrt(kappa_bar (1 + EPSILON)).
+    k(x, x') - V_0(x) V_0(x'),    V_0 = kappa / sqrt(kappa_bar (1 + epsilon)).
 
-The average is known only roughly, hence EPSILON.
+The average is known only roughly, hence ``epsilon``.
 """
 
 from __future__ import annotations
@@ -24,8 +24,19 @@ from ital.pool import FloatArray, Pool, Rows
 _IMAGES = 256
 """Evenly spaced images that stand for the pool in its average."""
 
-EPSILON = 0.01
-"""Variance of what is known of the average, in units of its own."""
+EXPECTED = 50.0
+"""Relevant images before anything is known, whatever the size of the pool."""
+
+_LEAST_EPSILON = 0.01
+
+
+def epsilon(images: int) -> float:
+    """The variance of what is known of the average over a pool, in units of its own.
+
+    With some relevant images, labelled 1, among so many the average is not -1 but higher by
+    2 EXPECTED / images, which matters in small pools. From 0.003 to 0.03 quality is flat.
+    """
+    return min(1.0, max(_LEAST_EPSILON, (2 * EXPECTED / images) ** 2))
 
 
 class Covariance:
@@ -63,7 +74,7 @@ class Conditioned(Covariance):
         super().__init__(pool, kernel)
         self._sample = pool.vectors(pool.sample(_IMAGES))
         within = super().between(self._sample, self._sample).mean()
-        self._deviation = float(np.sqrt(within * (1 + EPSILON)))
+        self._deviation = float(np.sqrt(within * (1 + epsilon(len(pool)))))
         self._row = pool.mean_of(self._sample, kernel) / self._deviation
 
     @classmethod
@@ -147,8 +158,11 @@ class Prior(ABC):
         """P(R = 1) of images in the order of their means, as people are told it."""
 
     @abstractmethod
-    def reading(self, p_mistake: float) -> tuple[float, float]:
-        """What an answer is worth that may be wrong, in place of 1, and its error's variance."""
+    def reading(self, p_mistake: float, variance: float) -> tuple[float, float]:
+        """What an answer is worth that may be wrong, in place of 1, and its error's variance.
+
+        ``variance`` is the mean one of images before the first label, in the scale 1.
+        """
 
 
 @dataclass(frozen=True)
@@ -167,7 +181,7 @@ class Paper(Prior):
     def along_ranking(self, probabilities: FloatArray) -> FloatArray:
         return probabilities
 
-    def reading(self, p_mistake: float) -> tuple[float, float]:
+    def reading(self, p_mistake: float, variance: float) -> tuple[float, float]:
         return 1.0, 0.0
 
 
