@@ -17,6 +17,8 @@ def command(*arguments: object, **environment: str) -> subprocess.CompletedProce
         text=True,
         check=False,
         env={**os.environ, **environment},
+        # Whoever runs the tests in the background has it ignored, which is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
