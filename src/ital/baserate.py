@@ -47,6 +47,9 @@ _FIXED = 0.02
 _LEAST_OTHERS = 10.0
 """In small pools no more are expected than one in so many."""
 
+_UNLIKELY = 1e-6
+"""Weight below which a scale and a border are not worth looking at."""
+
 _LEAST_DOUBT = 0.01
 """No answer is foretold more surely than that, so that one surprise does not decide all."""
 
@@ -131,7 +134,11 @@ class Rare(Prior):
             answer_means=sign * evidence.answer_means,
         )
         posterior = Posterior.of(turned, self.rate)
-        return Belief(posterior.scale, sign * posterior.border)
+        scales, borders = np.meshgrid(posterior.scales**2, sign * BORDERS, indexing="ij")
+        likely = posterior.weights > _UNLIKELY
+        weights = posterior.weights[likely] / posterior.weights[likely].sum()
+        pairs = (tuple(one.tolist()) for one in (scales[likely], borders[likely], weights))
+        return Belief(posterior.scale, sign * posterior.border, *pairs)
 
     def along_ranking(self, probabilities: FloatArray) -> FloatArray:
         """Never rising: neighbours that disagree with their order share their mean, so that sums

@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 
 from ital import gaussian
 from ital.engine import for_blocks
@@ -83,6 +83,11 @@ class RelevanceModel:
     def is_informed(self) -> bool:
         """Whether there is a label to go by."""
         return bool(self._names)
+
+    @property
+    def answers(self) -> int:
+        """How many of the labels are answers to questions, and no examples."""
+        return int(self._asked.sum())
 
     @property
     def noise(self) -> float:
@@ -200,12 +205,35 @@ class RelevanceModel:
         """Let go of covariances that were kept, so that what follows computes the same numbers."""
         self._covariances = {}
 
-    def joint(self, batch: Rows) -> tuple[FloatArray, FloatArray]:
+    def joint(self, batch: Rows, keep: bool = True) -> tuple[FloatArray, FloatArray]:
         """Predictive mean and covariance of a batch, without noise."""
-        cov = self.covariances(batch, batch)
+        cov = self.covariances(batch, batch, keep)
         cov = (cov + cov.T) / 2
         np.fill_diagonal(cov, self.variance[batch])
         return self.mean[batch], cov
+
+    def foreseen(
+        self, images: Rows, batch: Rows, answers: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Predictive means and variances of images after answers to a batch, the belief as it is.
+
+        A row of ``answers`` is one way to answer it: 1, -1, or 0 for no answer. Both results have
+        a row for each.
+        """
+        known, cov = self.joint(batch)
+        across = self.covariances(batch, images)
+        worth, noise = self.prior.reading(self._mistake, self._mean_variance)
+        cov[np.diag_indices_from(cov)] += self.least_noise + self.scale * noise
+        means = np.tile(self.mean[images], (len(answers), 1))
+        variances = np.tile(self.variance[images], (len(answers), 1))
+        for row, answer in enumerate(answers):
+            said = np.flatnonzero(answer)
+            factor: FloatArray = cholesky(cov[np.ix_(said, said)], lower=True)
+            columns = _solve(factor, across[said])
+            surprise = worth * answer[said] - self.belief.border - known[said]
+            means[row] += _solve(factor, surprise) @ columns
+            variances[row] -= np.einsum("ij,ij->j", columns, columns)
+        return means, np.maximum(variances, 0.0)
 
     def predict(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Predictive mean and variance of vectors, wherever they are from."""

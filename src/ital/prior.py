@@ -115,6 +115,17 @@ class Belief:
 
     scale: float = 1.0
     border: float = 0.0
+    scales: tuple[float, ...] = (1.0,)
+    """What else they may be, pair by pair: scales,"""
+    borders: tuple[float, ...] = (0.0,)
+    """borders,"""
+    weights: tuple[float, ...] = (1.0,)
+    """and how likely each pair is."""
+
+    def draws(self, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Scales and borders, drawn pair by pair."""
+        drawn = rng.choice(len(self.weights), count, p=self.weights)
+        return np.array(self.scales)[drawn], np.array(self.borders)[drawn]
 
 
 @dataclass(frozen=True)

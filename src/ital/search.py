@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ital import checks, savefile, strategies
 from ital.baserate import BaseRate, prior_of
+from ital.census import Census
 from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.history import Event, History
@@ -70,7 +71,7 @@ class Search:
         features: npt.ArrayLike | Pool,
         strategy: str | tuple[str, Mapping[str, Any]] | Strategy = "ital",
         user: UserModel | Literal["learn"] | None = None,
-        base_rate: BaseRate = None,
+        base_rate: BaseRate = "learn",
         length_scale: float | None = None,
         variance: float = 1.0,
         noise: float = 1e-6,
@@ -87,6 +88,7 @@ class Search:
         self._seed = secrets.randbits(64) if seed is None else int(seed)
         self._history = History()
         self._ranking: Ranking | None = None
+        self._census: Census | None = None
         self._turns = Turns()
 
     def __len__(self) -> int:
@@ -227,6 +229,13 @@ class Search:
         return self._ranking
 
     @in_turn
+    def census(self) -> Census:
+        """How many images are relevant, in draws from all that is believed; once a change, too."""
+        if self._census is None:
+            self._census = Census.of(self.model, self.ranking())
+        return self._census
+
+    @in_turn
     def predict(self, vectors: npt.ArrayLike) -> FloatArray:
         """Predictive means of relevance for vectors that need not be in the pool."""
         dimension = self.model.pool.dimension
@@ -316,7 +325,7 @@ class Search:
 
         Whatever was before, it comes out the same: the labels are in the order of the events.
         """
-        self._ranking = None
+        self._ranking = self._census = None
         history = History(events)
         wanted, examples = (
             self._known(history.labels),

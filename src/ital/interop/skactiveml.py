@@ -49,7 +49,7 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
         length_scale: float | None = None,
         variance: float = 1.0,
         noise: float = 1e-6,
-        base_rate: BaseRate = None,
+        base_rate: BaseRate = "learn",
         classes: npt.ArrayLike | None = None,
         missing_label: Any = MISSING_LABEL,
         random_state: int | np.random.RandomState | None = None,

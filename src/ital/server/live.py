@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy.orm import Session
 
-from ital import insight
+from ital import census, insight
 from ital.checks import IntArray
 from ital.collection import Collection
 from ital.gaussian import FloatArray
 from ital.history import Event
-from ital.insight import Insight, Threshold
+from ital.insight import Estimate, Threshold
 from ital.search import Search
 from ital.server import schemas
 from ital.server.collections import Served
@@ -37,13 +37,17 @@ class Live:
     scale: float | None
     """The length scale that was asked for."""
     revision: int
-    change: float | None = None
-    """Which part of the matches the last round changed, if there were any before."""
     batch: IntArray | None = None
 
     @functools.cached_property
-    def insight(self) -> Insight | None:
-        return insight.insight(self.search)
+    def relevant(self) -> Estimate | None:
+        return insight.relevant(self.search)
+
+    @functools.cached_property
+    def outlook(self) -> float | None:
+        """What the batch, which must have been chosen, is likely to change."""
+        assert self.batch is not None
+        return insight.outlook(self.search, self.batch)
 
     @functools.cached_property
     def thresholds(self) -> list[Threshold]:
@@ -52,7 +56,8 @@ class Live:
     def bytes(self) -> int:
         """What it holds beyond the features, about: rows of eight bytes for each label."""
         asked = 0 if self.batch is None else len(self.batch)
-        return 8 * len(self.search) * (len(self.search.model.labels) + asked + 6)
+        rows = len(self.search.model.labels) + asked + 7
+        return 8 * len(self.search) * rows + 4 * census.DRAWS * census.IMAGES
 
 
 @dataclass(frozen=True)
@@ -158,15 +163,7 @@ class Memory:
         events = [_event(one, vectors) for one in opened.counted]
         with self._turn:
             search.configure(settings.strategy, "learn" if asked.learn else user)
-            if opened.counted[-1].insight is None:
-                search.replay(events[:-1])
-                before = search.model.mean.copy() if insight.can_tell(search) else None
-                search.replay(events)
-                if before is not None:
-                    live.change = insight.change(before, search.model.mean)
-            else:
-                search.replay(events)
-                live.change = opened.counted[-1].insight["change"]
+            search.replay(events)
         live.revision = row.revision
         slot.live = live
 

@@ -186,10 +186,9 @@ class Progress(Schema):
     round: int
     relevant: float
     """Pictures that are expected to be relevant."""
-    certainty: float
-    """From 0 to 1: how much of the collection is no longer in doubt."""
-    change: float
-    """From 0 to 1: which part of the matches the round changed. The next is likely to do less."""
+    low: float | None = None
+    """And from where to where that may be, in four of five searches."""
+    high: float | None = None
 
 
 class SearchState(SearchInfo):
@@ -200,6 +199,9 @@ class SearchState(SearchInfo):
     can_undo: bool
     can_redo: bool
     progress: list[Progress]
+    outlook: float | None
+    """From 0 to 1: which part of the matches the answers to these questions are likely to change.
+    """
     summary: str
     """Where the search stands, in a sentence."""
 
@@ -250,17 +252,27 @@ class ResultPage(Schema):
     results: list[Result]
 
 
+class Estimate(Schema):
+    """What is expected, and from where to where it may be in four of five searches."""
+
+    value: float
+    low: float
+    high: float
+
+
 class ThresholdInfo(Schema):
     """What is to be expected of all pictures of at least this probability."""
 
     probability: float
     count: int
-    precision: float
-    recall: float
+    precision: Estimate
+    recall: Estimate
 
 
 class Thresholds(Schema):
     revision: int
+    balanced: float
+    """Where precision and recall are expected to be the same, to begin with."""
     thresholds: list[ThresholdInfo]
 
 

@@ -243,15 +243,14 @@ class Searches:
         """The state after a change, which is noted for the curves that the page shows."""
         with self.memory.open(search) as opened:
             state = self._state(opened)
-            event, stands = opened.counted[-1], opened.live.insight is not None
-            if opened.row.revision == revision and event.insight is None and stands:
-                values = state.progress[-1].model_dump(exclude={"round"})
+            event, relevant = opened.counted[-1], opened.live.relevant
+            if opened.row.revision == revision and event.insight is None and relevant is not None:
                 try:
                     with self._database.writing() as session:
                         row = session.get(SearchRow, search, with_for_update=True)
                         kept = session.get(EventRow, (search, event.number))
                         if row is not None and row.revision == revision and kept is not None:
-                            kept.insight = values
+                            kept.insight = views.standing(relevant)
                 except SQLAlchemyError:
                     # The change itself is on disk, and that is what is acknowledged.
                     _log.exception("where the search %s stands was not noted", search)

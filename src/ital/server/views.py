@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 
+from ital import insight
+from ital.insight import Estimate
 from ital.server import schemas
 from ital.server.database import EventRow, SearchRow
 from ital.server.live import Live, Opened
@@ -47,48 +51,56 @@ def state(opened: Opened, settings: schemas.Settings) -> schemas.SearchState:
         for one, place in zip(live.batch, rows, strict=True)
         if place is not None
     ]
-    progress = _progress(opened)
     return schemas.SearchState(
         **info(row, opened.events).model_dump(),
         settings=settings,
         batch=batch,
         can_undo=row.position > 1,
         can_redo=row.position < len(opened.events),
-        progress=progress,
-        summary=_summary(live, progress[-1] if progress else None, len(batch)),
+        progress=_progress(opened),
+        outlook=live.outlook,
+        summary=_summary(live),
     )
 
 
 def _progress(opened: Opened) -> list[schemas.Progress]:
     """Where the search stood after each round, and stands now."""
     *before, last = enumerate(opened.counted)
-    found = [
-        schemas.Progress(round=number, **one.insight)
-        for number, one in before
-        if one.insight is not None
-    ]
+    noted = [(number, one.insight) for number, one in before if one.insight is not None]
     # Settings and pictures may have changed since the last round.
-    seen, change = opened.live.insight, opened.live.change
-    if seen is not None:
-        changed = 1.0 if change is None else change
-        found.append(schemas.Progress(round=last[0], **vars(seen), change=changed))
-    return found
+    if opened.live.relevant is not None:
+        noted.append((last[0], standing(opened.live.relevant)))
+    known = schemas.Progress.model_fields
+    return [
+        schemas.Progress(round=number, **{name: one[name] for name in one if name in known})
+        for number, one in noted
+    ]
 
 
-def _summary(live: Live, progress: schemas.Progress | None, questions: int) -> str:
+def standing(relevant: Estimate) -> dict[str, float]:
+    """What is noted of a round."""
+    return {"relevant": relevant.value, "low": relevant.low, "high": relevant.high}
+
+
+def _summary(live: Live) -> str:
     """Where the search stands, in a sentence."""
     if not live.search.model.is_informed:
         return "The pictures that this search began with have gone."
-    if progress is None:
-        if not questions:
+    relevant, change = live.relevant, live.outlook
+    if relevant is None:
+        if live.batch is None or not len(live.batch):
             return "There is nothing left to ask."
-        return "Answer a few questions, yes and no, so that there is something to go by."
-    count = round(progress.relevant)
+        return (
+            "The ranking is by likeness alone. Answer a few questions, and it learns what you mean."
+        )
+    count, low, high = (round(one) for one in (relevant.value, relevant.low, relevant.high))
     match = "One picture matches" if count == 1 else f"About {count:,} pictures match"
-    if not questions:
+    if low < high:
+        match += f", between {low:,} and {high:,}"
+    if change is None:
         return f"{match}; there is nothing left to ask."
     words = ((0.05, "will change little"), (0.3, "will still change some of them"))
-    teach = next((word for most, word in words if progress.change < most), "will change much")
+    teach = next((word for most, word in words if change < most), "will change much")
     return f"{match}; the next round {teach}."
 
 
@@ -120,8 +132,12 @@ def results(opened: Opened, offset: int, limit: int) -> schemas.ResultPage:
 
 def thresholds(opened: Opened) -> schemas.Thresholds:
     """Counts, precision and recall at all thresholds."""
-    points = [schemas.ThresholdInfo(**vars(one)) for one in opened.live.thresholds]
-    return schemas.Thresholds(revision=opened.row.revision, thresholds=points)
+    points = opened.live.thresholds
+    return schemas.Thresholds(
+        revision=opened.row.revision,
+        balanced=insight.balanced(points).probability,
+        thresholds=[schemas.ThresholdInfo(**asdict(one)) for one in points],
+    )
 
 
 def history(opened: Opened) -> schemas.History:

@@ -1,0 +1,92 @@
+"""How many images are relevant, and how sure that is: draws from the joint posterior.
+
+Relevance is correlated: where one image of a kind is relevant, the others are too. Sums over
+independent images would be far too sure. Hence whole configurations are drawn: scale and border
+from what is believed of them, and the process of a sample of images jointly. With I_i whether image
+i is relevant in a draw, p_i = P(R = 1) and c_i the chance of being in the sample, the sum of I over
+all images is taken to be
+
+    sum over all p_i + sum over the sample (I_i - p_i) / c_i,
+
+to which images that are all but known add nothing. The chances grow with sqrt(p (1 - p)), the
+deviation of I, which makes the variance of the second sum the least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ital.checks import IntArray
+from ital.gaussian import FloatArray
+from ital.model import RelevanceModel
+from ital.ranking import Ranking
+
+IMAGES = 400
+"""In the sample, at the most."""
+
+DRAWS = 1000
+"""The ends of an 80 % interval are then quantiles that are right within a hundredth."""
+
+_SMALL = 1e-9
+"""The least chance and the least variance, in units of the largest: copies have to leave a root."""
+
+
+@dataclass(frozen=True)
+class Census:
+    """Configurations of a sample of images."""
+
+    sums: FloatArray
+    """Of P(R = 1) of the first images of the ranking: of none, of one, of two, and so on."""
+    places: IntArray
+    """Of the images of the sample in the ranking, ascending."""
+    excess: npt.NDArray[np.float32]
+    """The sum of (I - p) / c over the first images of the sample, shape (draws, 1 + images)."""
+
+    @staticmethod
+    def of(model: RelevanceModel, ranking: Ranking) -> Census:
+        """The same for the same labels: chance is seeded with their number."""
+        rng = np.random.default_rng(len(model.labels))
+        expected = ranking.probabilities
+        places, chances = sample(expected)
+        rows = ranking.rows[places]
+        scales, borders = model.belief.draws(DRAWS, rng)
+        process = rng.standard_normal((DRAWS, len(rows))) @ root(model.joint(rows, keep=False)[1]).T
+        process *= np.sqrt(scales / model.scale)[:, None]
+        process += model.mean[rows] + (model.belief.border - borders)[:, None]
+        excess = np.zeros((DRAWS, 1 + len(rows)), dtype=np.float32)
+        np.cumsum(((process > 0) - expected[places]) / chances, axis=1, out=excess[:, 1:])
+        return Census(np.append(0.0, np.cumsum(expected)), places, excess)
+
+    def relevant(self, first: int) -> FloatArray:
+        """How many of the first images of the ranking are relevant in each draw."""
+        sampled = np.searchsorted(self.places, first)
+        drawn: FloatArray = np.clip(self.sums[first] + self.excess[:, sampled], 0.0, first)
+        return drawn
+
+
+def sample(probabilities: FloatArray, count: int = IMAGES) -> tuple[IntArray, FloatArray]:
+    """Places of at most ``count`` images, evenly along a ranking, and their chances."""
+    worth = np.sqrt(probabilities * (1 - probabilities))
+    worth = np.maximum(worth, _SMALL * worth.max(initial=1.0))
+    chances = np.zeros(len(worth))
+    certain = chances > 1
+    while not certain.all():
+        # What those that are in for certain leave is for the others.
+        shares = worth * ((count - certain.sum()) / worth[~certain].sum())
+        chances = np.where(certain, 1.0, np.minimum(shares, 1.0))
+        if np.array_equal(chances >= 1, certain):
+            break
+        certain = chances >= 1
+    reached = np.floor(np.cumsum(chances) + 0.5)
+    places = np.flatnonzero(np.diff(reached, prepend=0.0) > 0)
+    return places, chances[places]
+
+
+def root(covariance: FloatArray) -> FloatArray:
+    """A matrix whose square is the covariance, but for what rounding makes of copies."""
+    values, vectors = np.linalg.eigh(covariance)
+    found: FloatArray = vectors * np.sqrt(np.maximum(values, _SMALL * max(values[-1], 0.0)))
+    return found
