@@ -40,7 +40,7 @@ def test_contract(strategy, check):
 @settings(max_examples=15)
 @given(problems())
 def test_on_copies_and_contradicting_labels(name, problem):
-    search = Search(problem.features, name, seed=0, **problem.kernel)
+    search = Search(problem.features, name, seed=0, base_rate=None, **problem.kernel)
     search.query(
         relevant=[i for i, y in problem.labels.items() if y > 0],
         irrelevant=[i for i, y in problem.labels.items() if y < 0],

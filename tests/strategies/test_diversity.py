@@ -69,7 +69,7 @@ def test_border_div_refuses(weight):
 @given(small_problems)
 def test_score_of_var(problem):
     _, process = fitted(problem)
-    search = Search(problem.features, "var", **problem.kernel)
+    search = Search(problem.features, "var", base_rate=None, **problem.kernel)
     search.query(
         relevant=[i for i, y in problem.labels.items() if y > 0],
         irrelevant=[i for i, y in problem.labels.items() if y < 0],
@@ -83,7 +83,7 @@ def test_score_of_var(problem):
 def test_rbmal_with_many_labels_and_some_from_outside():
     rng = np.random.default_rng(0)
     features, outside = rng.standard_normal((120, 4)), rng.standard_normal((2, 4))
-    search = Search(features, "rbmal", length_scale=2.0)
+    search = Search(features, "rbmal", length_scale=2.0, base_rate=None)
     search.query(relevant=[*range(80), *outside])
     candidates = np.arange(80, 120)
     _, utilities = search.strategy.select_with_utilities(

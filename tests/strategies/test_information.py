@@ -35,7 +35,7 @@ def strategy(name: str, user: UserModel):
 
 
 def searched(problem, strategy) -> Search:
-    search = Search(problem.features, strategy, **problem.kernel)
+    search = Search(problem.features, strategy, base_rate=None, **problem.kernel)
     search.query(
         relevant=[i for i, y in problem.labels.items() if y > 0],
         irrelevant=[i for i, y in problem.labels.items() if y < 0],
@@ -83,7 +83,7 @@ class TestScore:
         rng = np.random.default_rng(4)
         features = rng.standard_normal((9, 3))
         model = oracle.Model(features, {0: 1, 5: -1}, 1.5, 1.0, noise)
-        search = Search(features, ITAL(user), length_scale=1.5, noise=noise)
+        search = Search(features, ITAL(user), length_scale=1.5, noise=noise, base_rate=None)
         search.query(relevant=[0], irrelevant=[5])
         expected = oracle.mutual_information(model, [1, 3, 4, 7], user.p_label, user.p_mistake)
         assert search.score([1, 3, 4, 7]) == pytest.approx(expected, abs=1e-4)
@@ -92,7 +92,7 @@ class TestScore:
     def test_larger_batches_by_enumeration(self, size):
         features = np.random.default_rng(5).standard_normal((10, 3))
         model = oracle.Model(features, {0: 1}, 1.5, 1.0, 1e-3)
-        search = Search(features, "ital", length_scale=1.5, noise=1e-3)
+        search = Search(features, "ital", length_scale=1.5, noise=1e-3, base_rate=None)
         search.query(relevant=[0])
         batch = list(range(1, size + 1))
         assert search.score(batch) == pytest.approx(
@@ -169,7 +169,11 @@ class TestSelection:
     def test_large_enough_pools_to_need_all_bounds(self, seed, n, name):
         """In the first round most candidates tie, and every kind of bound is used."""
         features = np.random.default_rng(seed).standard_normal((n, 30)).astype(np.float32)
-        search = Search(features, strategy(name, UserModel(0.8, 0.1) if name == "exact" else None))
+        search = Search(
+            features,
+            strategy(name, UserModel(0.8, 0.1) if name == "exact" else None),
+            base_rate=None,
+        )
         search.query(relevant=[seed % n])
         batch = search.suggest(4)
         candidates = [i for i in range(n) if i != seed % n]
@@ -192,7 +196,7 @@ class TestSelection:
         for seed in range(3):
             features = np.random.default_rng(seed).standard_normal((80, 20))
             user = UserModel(0.8, 0.1) if name == "exact" else UserModel()
-            search = Search(features, strategy(name, user))
+            search = Search(features, strategy(name, user), base_rate=None)
             search.query(relevant=[0])
             candidates = np.arange(1, 80)
             selection = greedy.Greedy(
@@ -207,7 +211,10 @@ class TestSelection:
         rng = np.random.default_rng(0)
         for n, d in [(200, 20), (1000, 64)]:
             features = rng.random((n, d)).astype(np.float32)
-            searches = [Search(features), Search(features.astype(float))]
+            searches = [
+                Search(features, base_rate=None),
+                Search(features.astype(float), base_rate=None),
+            ]
             for search in searches:
                 search.query(relevant=[3])
             for _ in range(5):
@@ -221,17 +228,19 @@ class TestSelection:
         rng = np.random.default_rng(34)
         features = rng.standard_normal((10, 1))[rng.integers(10, size=40)]
         labels = {int(i): bool(rng.integers(2)) for i in rng.permutation(40)[:12]}
-        search = Search(features, ITAL(UserModel(1.0, 0.5)), length_scale=1.0, noise=1e-3)
+        search = Search(
+            features, ITAL(UserModel(1.0, 0.5)), length_scale=1.0, noise=1e-3, base_rate=None
+        )
         search.query(relevant=[i for i, y in labels.items() if y])
         search.answer(labels)
         candidates = [i for i in range(40) if i not in labels]
         assert search.suggest(3).tolist() == exhaustive(search, candidates, 3)
 
     def test_ties_go_to_the_lower_index(self):
-        search = Search(np.ones((20, 3)), "ital", length_scale=1.0)
+        search = Search(np.ones((20, 3)), "ital", length_scale=1.0, base_rate=None)
         search.query(relevant=[4])
         assert search.suggest(4).tolist() == [0, 1, 2, 3]
-        far = Search(1e3 * np.eye(20), "entropy", length_scale=1.0)
+        far = Search(1e3 * np.eye(20), "entropy", length_scale=1.0, base_rate=None)
         far.query(relevant=[0])
         assert far.suggest(6).tolist() == [1, 2, 3, 4, 5, 6]
 
@@ -239,7 +248,7 @@ class TestSelection:
         """Batches over 1,000 real images, by exhaustive evaluation of every candidate."""
         features, classes = butterflies["X_train"], butterflies["y_train"]
         for name, user in [("entropy", None), ("paper", None), ("exact", UserModel(0.5, 0.25))]:
-            search = Search(features, strategy(name, user), length_scale=2.5)
+            search = Search(features, strategy(name, user), length_scale=2.5, base_rate=None)
             search.query(relevant=[17])
             for _ in range(3):
                 candidates = [i for i in range(1000) if i not in search.labels]
@@ -253,7 +262,7 @@ class TestSelection:
         model = oracle.Model(features, labels, 2.5, 1.0, 1e-6)
         for name in ("entropy", "paper", "exact"):
             user = IMPERFECT[3] if name == "exact" else UserModel()
-            search = Search(features, strategy(name, user), length_scale=2.5)
+            search = Search(features, strategy(name, user), length_scale=2.5, base_rate=None)
             search.query(relevant=[0])
             search.answer({1: labels[1]})
             batch = search.suggest(4).tolist()
@@ -275,7 +284,7 @@ class TestLargeBatches:
     @pytest.mark.parametrize("name", ["entropy", "paper", "exact"])
     def test_of_thirty_two(self, name):
         features = np.random.default_rng(0).standard_normal((100, 8))
-        search = Search(features, strategy(name, UserModel()), seed=0)
+        search = Search(features, strategy(name, UserModel()), seed=0, base_rate=None)
         search.query(relevant=[0])
         batch = search.suggest(32)
         assert len(set(batch.tolist())) == 32
@@ -290,7 +299,7 @@ class TestLargeBatches:
         from ital import gaussian
 
         features = np.random.default_rng(1).standard_normal((40, 4))
-        search = Search(features, ITAL(user, posterior), noise=1e-2)
+        search = Search(features, ITAL(user, posterior), noise=1e-2, base_rate=None)
         search.query(relevant=[0], irrelevant=[1])
         batch = [5, 9, 13, 21, 30, 39]
         size = 5 if posterior == "paper" else 6
@@ -305,7 +314,7 @@ class TestLargeBatches:
         features = np.random.default_rng(2).standard_normal((60, 6))
         scores = {}
         for name in ("entropy", "paper", "exact"):
-            search = Search(features, strategy(name, UserModel(0.8, 0.05)))
+            search = Search(features, strategy(name, UserModel(0.8, 0.05)), base_rate=None)
             search.query(relevant=[0])
             scores[name] = search.score(range(1, 21))
         assert 0 < scores["exact"] < scores["entropy"] < 20 * np.log(2)
@@ -315,7 +324,7 @@ class TestLargeBatches:
     def test_images_that_determine_each_other(self, name):
         """On a line, a few images say nearly all about the others."""
         features = np.random.default_rng(0).standard_normal((60, 1))
-        search = Search(features, strategy(name, UserModel(0.9, 0.1)))
+        search = Search(features, strategy(name, UserModel(0.9, 0.1)), base_rate=None)
         search.query(relevant=[0])
         batch = search.suggest(20)
         assert len(set(batch.tolist())) == 20
@@ -327,7 +336,9 @@ class TestLargeBatches:
         features = np.random.default_rng(0).standard_normal((40, 1))
         values = []
         for name in ("paper", "entropy"):
-            search = Search(features, strategy(name, UserModel()), length_scale=length_scale)
+            search = Search(
+                features, strategy(name, UserModel()), length_scale=length_scale, base_rate=None
+            )
             search.query(relevant=[0])
             search.answer({1: True, 2: False, 3: True})
             values.append(search.score(range(4, 14)))
@@ -335,7 +346,7 @@ class TestLargeBatches:
 
     def test_copies_in_a_long_batch(self):
         features = np.repeat(np.random.default_rng(3).standard_normal((6, 4)), 5, axis=0)
-        search = Search(features, "entropy")
+        search = Search(features, "entropy", base_rate=None)
         search.query(relevant=[0])
         score = search.score(range(1, 30))
         assert np.isfinite(score)
