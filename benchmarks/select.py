@@ -5,7 +5,9 @@ All figures are ratios taken within one run, because times on a shared machine m
 a. `suggest(4)` against the literal oracle of the tests, on 1,000 images of 50 dimensions;
 b. a whole round, `suggest(4)` and `answer`, against four passes `X @ x` over the same matrix;
 c. peak memory beyond the features with 41 labels;
-d. how many candidates were evaluated at each step.
+d. how many candidates were evaluated at each step;
+e. what the base rate adds: a round with it against a round of the paper's prior, search by search,
+   and the average over the pool that it needs once, against the four passes.
 
     python benchmarks/select.py --out build/select.json
 
@@ -37,7 +39,10 @@ import numpy.typing as npt
 
 import ital
 import oracle
+from ital.kernel import Kernel
 from ital.model import RelevanceModel
+from ital.pool import Pool
+from ital.prior import Conditioned
 from ital.strategies.greedy import Greedy
 from ital.strategies.information import ITAL
 
@@ -80,7 +85,7 @@ def resident_peak(reset: bool = False) -> float:
 
 def against_oracle(sample: int) -> dict[str, float]:
     features, _ = clustered(1000, 50)
-    search = ital.Search(features)
+    search = ital.Search(features, base_rate=None)
     search.query(relevant=[0])
     fast = statistics.median(seconds(lambda: search.suggest(BATCH)) for _ in range(5))
     candidates = np.arange(1, 1000)
@@ -103,7 +108,7 @@ def against_oracle(sample: int) -> dict[str, float]:
 
 def evaluated_candidates(search: ital.Search) -> list[int]:
     """How many candidates each step of the next `suggest` evaluates, on a copy of the model."""
-    model = RelevanceModel(search.model.pool, search.model.kernel)
+    model = RelevanceModel(search.model.pool, search.model.kernel, search.model.prior)
     model.update(search.model.labels)
     candidates = np.delete(np.arange(len(search)), list(search.labels))
     greedy = Greedy(model, candidates, ITAL().objective(model))
@@ -114,30 +119,42 @@ def evaluated_candidates(search: ital.Search) -> list[int]:
 def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
     features, cluster = clustered(n, d, spectrum)
     vector = features[0].copy()
-    ratios: dict[int, list[float]] = {1: [], 2: [], 10: []}
+    numbers = (1, 2, 10)
+    ratios: dict[int, list[float]] = {number: [] for number in numbers}
+    added: dict[int, list[float]] = {number: [] for number in numbers}
     last: dict[int, tuple[float, float]] = {}
     before = resident_peak(reset=True)
-    memory = 0.0
-    for repeat in range(repeats):
-        search = ital.Search(features)
-        query = 17 + repeat
-        search.query(relevant=[query])
+    pool = Pool(features)
+    kernel = Kernel.over(pool)
+    average = seconds(lambda: Conditioned.of(pool, kernel))
 
-        def one_round(search: ital.Search = search, query: int = query) -> None:
-            ids = search.suggest(BATCH)
-            search.answer({int(i): bool(cluster[i] == cluster[query]) for i in ids})
+    def one_round(search: ital.Search, query: int) -> None:
+        ids = search.suggest(BATCH)
+        search.answer({int(i): bool(cluster[i] == cluster[query]) for i in ids})
+
+    alone = ital.Search(pool, length_scale=kernel.length_scale)
+    alone.query(relevant=[17])
+    for _ in range(ROUNDS):
+        one_round(alone, 17)
+    memory, labels = resident_peak() - before, len(alone.labels)
+    del alone
+    for repeat in range(repeats):
+        query = 17 + repeat
+        searches = [ital.Search(pool, length_scale=kernel.length_scale)]
+        searches += [ital.Search(pool, base_rate=None, length_scale=kernel.length_scale)]
+        for search in searches:
+            search.query(relevant=[query])
 
         for number in range(1, ROUNDS + 1):
             # BLAS threads spin for a while after a call; a pause keeps that out of what follows.
             time.sleep(PAUSE)
             passes = [seconds(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(5)]
             time.sleep(PAUSE)
-            took = seconds(one_round)
-            if number in ratios:
-                ratios[number].append(took / statistics.median(passes))
-                last[number] = took, statistics.median(passes)
-        memory = max(memory, resident_peak() - before)
-        labels = len(search.labels)
+            took = [seconds(lambda one=one: one_round(one, query)) for one in searches]
+            if number in numbers:
+                ratios[number].append(took[0] / statistics.median(passes))
+                added[number].append(took[0] / took[1])
+                last[number] = took[0], statistics.median(passes)
     counted = ital.Search(features)
     counted.query(relevant=[17])
     evaluated = []
@@ -150,12 +167,15 @@ def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
             f"round_{number}": {
                 "ratio": statistics.median(ratios[number]),
                 "ratios": ratios[number],
+                "against_the_papers_prior": statistics.median(added[number]),
                 "last_round_s": last[number][0],
                 "last_four_passes_s": last[number][1],
             }
             for number in ratios
         },
         "labels": labels,
+        "average_s": average,
+        "average_ratio": average / last[10][1],
         "memory_beyond_features_mb": memory,
         "evaluated_candidates": evaluated,
     }
@@ -188,6 +208,11 @@ def main() -> None:
                 f"({one['last_round_s'] * 1e3:.1f} ms / {one['last_four_passes_s'] * 1e3:.1f} ms; "
                 f"all {', '.join(f'{r:.2f}' for r in one['ratios'])})"
             )
+            print(f"(e) against the paper's prior: {one['against_the_papers_prior']:.2f}x")
+        print(
+            f"(e) the average over the pool, once: {measured['average_s']:.2f} s, "
+            f"{measured['average_ratio']:.1f}x four passes"
+        )
         print(
             f"(c) memory beyond the features, {measured['labels']} labels: "
             f"{measured['memory_beyond_features_mb']:,.0f} MB"

@@ -131,7 +131,8 @@ def test_a_search_outlives_changes(tmp_path):
     again = changed.load_search(tmp_path / "search.json")
     assert again.labels == {1: True, 6: None, 12: True}
     fresh = changed.search(seed=0, length_scale=1.0)
-    fresh.query(relevant=[1, 12])
+    fresh.query(relevant=[1])
+    fresh.answer({12: True})
     np.testing.assert_allclose(again.results().means, fresh.results().means, atol=1e-9)
     assert not {1, 6, 12} & set(again.suggest(5).tolist())
     # What was said of pictures that left is not forgotten when the search is saved again.
