@@ -150,7 +150,7 @@ def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
             time.sleep(PAUSE)
             passes = [seconds(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(5)]
             time.sleep(PAUSE)
-            took = [seconds(lambda one=one: one_round(one, query)) for one in searches]
+            took = [seconds(lambda one=one, query=query: one_round(one, query)) for one in searches]
             if number in numbers:
                 ratios[number].append(took[0] / statistics.median(passes))
                 added[number].append(took[0] / took[1])
