@@ -146,7 +146,8 @@ def export(
         opened = Collection.open(collection)
         if out.exists() and search.exists() and out.samefile(search):
             raise ValueError(f"out must not replace the search, got {str(out)!r}")
-        results = exporting.found(opened, opened.load_search(search, adopt), top, threshold)
+        with Console(stderr=True).status("Looking over the pictures …"):
+            results = exporting.found(opened, opened.load_search(search, adopt), top, threshold)
         left_out = exporting.write(kind, results, opened.root, out)
     Console(stderr=True).print(f"{len(results) - len(left_out)} pictures")
     if left_out:

@@ -148,7 +148,11 @@ def _serve(
 
     from ital.server import ServerSettings, serve
 
+    # A pass over a million pictures takes seconds.
+    looking = Console(stderr=True).status("Looking over the pictures …")
+
     def ready(address: str) -> None:
+        looking.stop()
         line = f"The page is at {address} (Ctrl-C stops it)"
         Console().print(line, soft_wrap=True, highlight=False, markup=False)
         if browser if browser is not None else _has_screen():
@@ -160,7 +164,7 @@ def _serve(
     except ValidationError as error:
         problem = error.errors()[0]
         raise ValueError(f"{problem['loc'][0]}: {problem['msg']}") from error
-    with suppress(KeyboardInterrupt):  # it is how people stop it
+    with suppress(KeyboardInterrupt), looking:  # Ctrl-C is how people stop it
         serve(folders, settings, index, ready)
 
 

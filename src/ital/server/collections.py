@@ -77,7 +77,7 @@ class Served:
             # Its identifiers mean other pictures.
             raise StoreError(f"the collection of {self.name} was made anew: start the server again")
         if self.current is None or opened.state != self.current.state:
-            opened.pool  # noqa: B018  (it is read here, and not while someone waits)
+            opened.search()  # what all searches share is computed here, while nobody waits
             self.current = opened
 
     def start(self) -> None:
