@@ -1,11 +1,9 @@
 """The relevance model of section 3.2: a Gaussian process over the pool, kept up to date.
 
-With m the mean and k the covariance of the prior, L the Cholesky factor of the labelled images'
-covariance and noise, and V = L^-1 K(labelled, pool), the pool's predictive mean is
-m + V' L^-1 (y - m), its variances are k(x, x) - sum V^2, and the covariance of two images is
-k(x, x') - V_x' V_x'. A new label is a new row of V, O(n (d + labels)); a removed one is a few plane
-rotations of rows; a changed one touches no row. There is never an n x n matrix: all state over the
-pool has one element, or one column, for each image.
+With m the mean and k the covariance of the prior, and L and V those of `factor`, the pool's
+predictive mean is m + V' L^-1 (y - m), its variances are k(x, x) - sum V^2, and the covariance of
+two images is k(x, x') - V_x' V_x'. A label that is new or gone is a row of V that comes or goes; a
+changed one touches no row. All state over the pool has one element, or one column, for each image.
 
 Means, variances and covariances are told with the scale and the border that the prior believes in,
 given the labels. Inside, the scale is 1 and the border 0.
@@ -14,22 +12,17 @@ given the labels. Inside, the scale is 1 and the border 0.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky
 
 from ital import gaussian
 from ital.engine import for_blocks
+from ital.factor import COLUMNS, Factor, solve
 from ital.kernel import Kernel
 from ital.pool import FloatArray, Pool, Rows
 from ital.prior import PAPER, Belief, Evidence, Prior
-
-_ROWS = 32
-"""Rows of V in one piece of memory. Pieces are added as labels come, and none is ever copied."""
-
-_COLUMNS = 1 << 15
-"""Images whose columns of V are worked on at a time: a piece of that width fits a core's cache."""
 
 _SAMPLE = 2048
 """Evenly spaced images that stand for the pool where a belief is chosen."""
@@ -62,10 +55,8 @@ class RelevanceModel:
         self._names: list[int] = []
         self._labels = np.empty(0)
         self._asked = np.empty(0, dtype=bool)
-        self._vectors = np.empty((0, pool.dimension))
-        self._factor = np.empty((0, 0))
+        self._factor = Factor(pool, self._covariance)
         self._weights = np.empty(0)
-        self._pieces: list[FloatArray] = []
         self._covariances: dict[int, FloatArray] = {}
         self._believe()
 
@@ -102,14 +93,15 @@ class RelevanceModel:
     @property
     def labelled_vectors(self) -> FloatArray:
         """The features of what is labelled, in the order of ``labels``. Not to be written to."""
-        vectors = self._vectors.view()
+        vectors = self._factor.vectors.view()
         vectors.flags.writeable = False
         return vectors
 
     @property
     def contradictions(self) -> int:
         """Pairs of labels that cannot both be right: of images in the same place, and opposite."""
-        kernel = self.kernel(self.pool.distances_between(self._vectors, self._vectors))
+        vectors = self._factor.vectors
+        kernel = self.kernel(self.pool.distances_between(vectors, vectors))
         same = kernel > (1 - _SAME) * self.kernel.variance
         return int(np.triu(same & (np.outer(self._labels, self._labels) < 0)).sum())
 
@@ -144,7 +136,7 @@ class RelevanceModel:
         unknown = {n for n in names if n < 0}.difference(vectors, self._names)
         if unknown:
             raise ValueError(f"vectors must hold those named {sorted(unknown)}, but does not")
-        places = zip(self._names, self._vectors, strict=True)
+        places = zip(self._names, self._factor.vectors, strict=True)
         known = [n for n, at in places if n in labels and np.array_equal(vectors.get(n, at), at)]
         pairs = zip(known, names, strict=False)
         stay = sum(1 for _ in itertools.takewhile(lambda two: two[0] == two[1], pairs))
@@ -157,7 +149,7 @@ class RelevanceModel:
         after = self._readings()
         renoised = not np.array_equal(before[1], after[1])
         if renoised:
-            self._factorise_anew()
+            self._factor.renew(after[1])
         if removed or not np.array_equal(before, after):
             self._refresh()
         added = {name: labels[name] for name in names[stay:]}
@@ -172,7 +164,7 @@ class RelevanceModel:
         before, self._mistake = self._mistake, p_mistake
         mean = self._mean_variance
         if self.prior.reading(before, mean) != self.prior.reading(p_mistake, mean):
-            self._factorise_anew()
+            self._factor.renew(self._readings()[1])
             self._refresh()
             self._covariances = {}
             self._believe()
@@ -228,16 +220,16 @@ class RelevanceModel:
         variances = np.tile(self.variance[images], (len(answers), 1))
         for row, answer in enumerate(answers):
             said = np.flatnonzero(answer)
-            factor: FloatArray = cholesky(cov[np.ix_(said, said)], lower=True)
-            columns = _solve(factor, across[said])
+            lower: FloatArray = cholesky(cov[np.ix_(said, said)], lower=True)
+            columns = solve(lower, across[said])
             surprise = worth * answer[said] - self.belief.border - known[said]
-            means[row] += _solve(factor, surprise) @ columns
+            means[row] += solve(lower, surprise) @ columns
             variances[row] -= np.einsum("ij,ij->j", columns, columns)
         return means, np.maximum(variances, 0.0)
 
     def predict(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Predictive mean and variance of vectors, wherever they are from."""
-        columns = _solve(self._factor, self._covariance.between(self._vectors, vectors))
+        columns = self._factor.solve(self._covariance.between(self._factor.vectors, vectors))
         variance = self._covariance.variances_at(vectors)
         variance -= np.einsum("ij,ij->j", columns, columns)
         mean = self.prior.mean - self.belief.border + columns.T @ self._weights
@@ -256,9 +248,9 @@ class RelevanceModel:
         """
         if not self._names:
             return {}
-        weights = solve_triangular(self._factor, self._weights, lower=True, trans="T")
+        weights = self._factor.solve_transposed(self._weights)
         image = self.pool.vectors(np.array([row]))
-        parts = self._covariance.between(image, self._vectors)[0] * weights
+        parts = self._covariance.between(image, self._factor.vectors)[0] * weights
         return dict(zip(self._names, parts.tolist(), strict=True))
 
     def entropies(self, rows: Rows | None = None) -> FloatArray:
@@ -268,10 +260,10 @@ class RelevanceModel:
     def _believe(self) -> None:
         """Have the prior choose scale and border anew."""
         readings, noises = self._readings()
-        pivots, asked = self._factor.diagonal(), self._asked
+        pivots, asked = self._factor.lower.diagonal(), self._asked
         # The examples of a query come first. Given these alone, a few images stand for the pool.
         examples, rows = int(np.argmax([*asked, True])), self.pool.sample(_SAMPLE)
-        columns = self._columns(rows, examples)
+        columns = self._factor.columns(rows, examples)
         prior = self._sample_variances
         belief = self.prior.belief(
             Evidence(
@@ -301,7 +293,7 @@ class RelevanceModel:
     ) -> None:
         names = list(labels)
         while names:
-            room = _ROWS - len(self._names) % _ROWS
+            room = self._factor.room
             self._add_rows(names[:room], labels, vectors, examples, covariances)
             # The rows just added are not in these covariances.
             names, covariances = names[room:], {}
@@ -314,83 +306,30 @@ class RelevanceModel:
         examples: Collection[int],
         covariances: Mapping[int, FloatArray],
     ) -> None:
-        """Add labels that fit into one piece: new rows of V, and with them mean and variance."""
-        old, count = len(self._names), len(names)
+        """Add labels for which there is room: new rows of V, and with them mean and variance."""
         new_vectors = np.stack(
             [vectors[n] if n < 0 else self.pool.vectors(np.array([n]))[0] for n in names]
         )
-        known = np.array([name in covariances for name in names])
-        unknown = np.flatnonzero(~known)
-        if old % _ROWS == 0:
-            self._pieces.append(np.empty((_ROWS, len(self.pool))))
-        rows = self._pieces[-1][old % _ROWS :][:count]
-        for position in np.flatnonzero(known):
-            rows[position] = covariances[names[position]]
-        if unknown.size:
-            rows[unknown] = self._covariance.with_pool(new_vectors[unknown])
-
         self._names += names
         self._labels = np.append(self._labels, [labels[name] for name in names])
         self._asked = np.append(self._asked, [name not in examples for name in names])
-        self._extend_factor(new_vectors)
+        self._factor.extend(new_vectors, self._readings()[1][-len(names) :])
         self._weights = self._solved_labels()
-        factor = self._factor[old:]
-        weights = self._weights[old:]
+        weights = self._weights[-len(names) :]
 
-        def fill(lo: int, hi: int) -> None:
-            part = rows[:, lo:hi]
-            if unknown.size:
-                for start, piece in self._filled(old):
-                    left = factor[unknown, start : start + len(piece)]
-                    part[unknown] -= left @ piece[:, lo:hi]
-            # Forward substitution, row by row: SciPy's is slow on few rows of many columns.
-            for j, row in enumerate(factor[:, old:]):
-                part[j] -= row[:j] @ part[:j]
-                part[j] /= row[j]
-            self.mean[lo:hi] += weights @ part
-            self.variance[lo:hi] -= self.scale * np.einsum("ij,ij->j", part, part)
+        def learn(lo: int, hi: int, rows: FloatArray) -> None:
+            self.mean[lo:hi] += weights @ rows
+            self.variance[lo:hi] -= self.scale * np.einsum("ij,ij->j", rows, rows)
             np.maximum(self.variance[lo:hi], 0.0, out=self.variance[lo:hi])
 
-        for_blocks(fill, len(self.pool), _COLUMNS)
-
-    def _extend_factor(self, vectors: FloatArray) -> None:
-        """More rows of L, for labelled vectors."""
-        old, count = len(self._factor), len(vectors)
-        self._vectors = np.vstack([self._vectors, vectors])
-        noises = self._readings()[1][old:]
-        prior = self._covariance.between(self._vectors, vectors)
-        own = self._covariance.variances_at(vectors)
-        left = _solve(self._factor, prior[:old])
-        rest = prior[old:] - left.T @ left
-        block = np.zeros((count, count))
-        for j in range(count):
-            row = _solve(block[:j, :j], rest[:j, j])
-            explained = float(left[:, j] @ left[:, j] + row @ row)
-            # The pivot is at least the noise; rounding may say otherwise among copies of an image.
-            pivot = max(float(own[j]) - explained, 0.0) + float(noises[j])
-            block[j, :j] = row
-            block[j, j] = np.sqrt(pivot)
-        self._factor = np.block([[self._factor, np.zeros((old, count))], [left.T, block]])
+        known = {i: covariances[name] for i, name in enumerate(names) if name in covariances}
+        self._factor.fill(len(names), known, learn)
 
     def _remove(self, position: int) -> None:
-        """Take a row out of L and rotate what is left, and V with it, back into shape."""
-        factor = np.delete(self._factor, position, axis=0)
-        for i in range(position, len(factor)):
-            a, b = factor[i, i], factor[i, i + 1]
-            length = np.hypot(a, b)
-            rotation = np.array([[a, b], [-b, a]]) / length
-            factor[i:, i : i + 2] = factor[i:, i : i + 2] @ rotation.T
-            upper, lower = self._row(i), self._row(i + 1)
-            upper[...], lower[...] = (
-                rotation[0, 0] * upper + rotation[0, 1] * lower,
-                rotation[1, 0] * upper + rotation[1, 1] * lower,
-            )
-        self._factor = np.tril(factor[:, :-1])
-        self._vectors = np.delete(self._vectors, position, axis=0)
+        self._factor.remove(position)
         self._labels = np.delete(self._labels, position)
         self._asked = np.delete(self._asked, position)
         del self._names[position]
-        del self._pieces[-(-len(self._names) // _ROWS) :]
 
     def _refresh(self) -> None:
         """Mean and variance from V."""
@@ -400,13 +339,13 @@ class RelevanceModel:
         def fill(lo: int, hi: int) -> None:
             self.mean[lo:hi] = self.prior.mean - self.belief.border
             explained = np.zeros(hi - lo)
-            for start, piece in self._filled(len(self._names)):
+            for start, piece in self._factor.filled():
                 part = piece[:, lo:hi]
                 self.mean[lo:hi] += self._weights[start : start + len(piece)] @ part
                 explained += np.einsum("ij,ij->j", part, part)
             self.variance[lo:hi] = self.scale * np.maximum(variances[lo:hi] - explained, 0.0)
 
-        for_blocks(fill, len(self.pool), _COLUMNS)
+        for_blocks(fill, len(self.pool), COLUMNS)
 
     def _readings(self) -> FloatArray:
         """What the labels say of the process, and the variance of what they are off by."""
@@ -416,21 +355,7 @@ class RelevanceModel:
 
     def _solved_labels(self) -> FloatArray:
         """L^-1 (y - m)."""
-        return _solve(self._factor, self._readings()[0] - self.prior.mean)
-
-    def _factorise_anew(self) -> None:
-        """L and V for other noises: V is L^-1 K, and K the old L times the old V."""
-        vectors, before = self._vectors, self._factor
-        self._vectors, self._factor = vectors[:0], before[:0, :0]
-        self._extend_factor(vectors)
-        change = _solve(self._factor, before)
-
-        def fill(lo: int, hi: int) -> None:
-            columns = self._columns(slice(lo, hi))
-            for start, piece in self._filled(len(self._names)):
-                piece[:, lo:hi] = change[start : start + len(piece)] @ columns
-
-        for_blocks(fill, len(self.pool), _COLUMNS)
+        return self._factor.solve(self._readings()[0] - self.prior.mean)
 
     def _kept_covariances(self, images: Rows, rows: Rows | None) -> FloatArray:
         missing = [int(image) for image in images if int(image) not in self._covariances]
@@ -447,36 +372,13 @@ class RelevanceModel:
 
     def _fresh(self, images: Rows, rows: Rows | None = None) -> FloatArray:
         covariances = self._covariance.with_pool(self.pool.vectors(images), rows)
-        columns = self._columns(images)
+        columns = self._factor.columns(images)
         if rows is not None:
-            return covariances - columns.T @ self._columns(rows)
+            return covariances - columns.T @ self._factor.columns(rows)
 
         def fill(lo: int, hi: int) -> None:
-            for start, piece in self._filled(len(self._names)):
+            for start, piece in self._factor.filled():
                 covariances[:, lo:hi] -= columns[start : start + len(piece)].T @ piece[:, lo:hi]
 
-        for_blocks(fill, len(self.pool), _COLUMNS)
+        for_blocks(fill, len(self.pool), COLUMNS)
         return covariances
-
-    def _columns(self, images: Rows | slice, labels: int | None = None) -> FloatArray:
-        """Columns of V, shape (labels, images); for the first labels only, if so many are given."""
-        count = len(self._names) if labels is None else labels
-        pieces = [piece[:, images] for _, piece in self._filled(count)]
-        return np.concatenate(pieces) if pieces else np.empty((0, len(self.mean[images])))
-
-    def _filled(self, labels: int) -> Iterator[tuple[int, FloatArray]]:
-        """The rows of V for the first labels, piece by piece, each with its first row's number."""
-        for start in range(0, labels, _ROWS):
-            yield start, self._pieces[start // _ROWS][: labels - start]
-
-    def _row(self, position: int) -> FloatArray:
-        row: FloatArray = self._pieces[position // _ROWS][position % _ROWS]
-        return row
-
-
-def _solve(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """factor^-1 right for a lower triangle."""
-    if not len(factor):
-        return right.copy()
-    solution: FloatArray = solve_triangular(factor, right, lower=True, check_finite=False)
-    return solution
