@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import ital
-from ital import insight
+from ital import UserModel, gaussian, insight
 
 
 @pytest.fixture
@@ -18,41 +20,100 @@ def search():
     return search
 
 
-def test_nothing_is_known_from_labels_of_one_kind():
-    search = ital.Search(np.eye(4), seed=0)
-    search.query(relevant=[1])
-    assert insight.insight(search) is None
+def test_nothing_can_be_told_before_the_first_answer(search):
+    search.undo()
+    assert insight.relevant(search) is None
+    assert insight.outlook(search, search.suggest(4)) is None
 
 
-def test_count_and_certainty(search):
-    seen = insight.insight(search)
-    degrees = [min(max(2 * mean, 0.0), 1.0) for mean in search.model.mean]
-    assert seen.relevant == pytest.approx(sum(degrees))
-    doubts = [-(d * np.log2(d) + (1 - d) * np.log2(1 - d)) for d in degrees if 0 < d < 1]
-    assert seen.certainty == pytest.approx(1 - sum(doubts) / len(degrees))
+def test_nothing_can_be_told_without_a_base_rate(search):
+    plain = ital.Search(search.model.pool, base_rate=None, seed=0)
+    plain.replay(search.events)
+    assert insight.relevant(plain) is None
+
+
+def test_what_is_expected_is_the_sum_of_probabilities(search):
+    expected = insight.relevant(search)
+    assert expected.value == pytest.approx(search.results().probabilities.sum())
+    drawn = search.census().relevant(60)
+    assert expected.low == pytest.approx(min(np.quantile(drawn, 0.1), expected.value))
+    assert expected.high == pytest.approx(max(np.quantile(drawn, 0.9), expected.value))
 
 
 def test_thresholds(search):
-    probabilities = search.model.probabilities()
-    degrees = insight.degrees(search.model.mean)
-    order = np.argsort(-search.model.mean, kind="stable")
-    for one in insight.thresholds(search, steps=20):
-        assert one.count == (probabilities >= one.probability).sum()
-        above = order[: one.count]
-        assert one.recall == pytest.approx(degrees[above].sum() / degrees.sum())
-        if one.count:
-            assert one.precision == pytest.approx(degrees[above].mean())
+    results = search.results()
+    total = results.probabilities.sum()
+    points = insight.thresholds(search, steps=20)
+    assert [one.probability for one in points] == [step / 20 for step in range(21)]
+    for one in points:
+        above = results.probabilities[results.probabilities >= one.probability]
+        assert one.count == len(above)
+        assert one.recall.value == pytest.approx(above.sum() / total)
+        assert one.precision.value == pytest.approx(above.mean() if len(above) else 1)
+        for estimate in (one.precision, one.recall):
+            assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1 + 1e-9
+    assert points[0].recall.low == pytest.approx(1), "all there are are among all there are"
 
 
-def test_change():
-    before, after = np.array([0.0, 0.5, 0.5, -1.0]), np.array([0.5, 0.0, 0.5, -0.2])
-    assert insight.change(before, before) == 0
-    assert insight.change(before, after) == 1.0  # one came, one went, two are there
-    assert insight.change(before, np.array([0.0, 0.5, 0.25, -1.0])) == pytest.approx(0.5 / 1.5)
+def test_the_balance_is_where_as_many_are_taken_as_are_expected(search):
+    points = insight.thresholds(search)
+    found = insight.balanced(points)
+    wanted = search.results().probabilities.sum()
+    assert abs(found.count - wanted) == min(abs(one.count - wanted) for one in points if one.count)
 
 
-def test_the_sum_is_right_where_kinds_have_a_look_of_their_own():
-    """Five clusters of forty: within a tenth after five rounds."""
+@pytest.mark.parametrize("user", [UserModel(), UserModel(0.6, 0.2)])
+def test_the_outlook_is_the_mean_over_all_answers(search, user, monkeypatch):
+    """Every way to answer two questions, as likely as it is, each learnt by itself."""
+    monkeypatch.setattr(insight, "_DRAWS", 20_000)
+    search.configure(user=user)
+    batch = search.suggest(2)
+    model = search.model
+    signs = gaussian.sign_probabilities(*model.joint(batch))
+    before, expected = model.probabilities(), 0.0
+    for answers in itertools.product((-1, 0, 1), repeat=2):
+        likely = sum(
+            signs[i, j] * user.channel[answers[0] + 1, i] * user.channel[answers[1] + 1, j]
+            for i in (0, 1)
+            for j in (0, 1)
+        )
+        mean, variance = learnt(search, dict(zip(batch.tolist(), answers, strict=True)))
+        after = gaussian.positive_probability(mean, variance)
+        expected += likely * np.abs(after - before).sum() / np.maximum(after, before).sum()
+    assert insight.outlook(search, batch) == pytest.approx(expected, abs=0.01)
+
+
+def learnt(search: ital.Search, answers: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of a model that has learnt answers, told with the belief of before."""
+    model, belief = search.model, search.model.belief
+    examples = {image for image in search.events[0].labels if image in model.labels}
+    other = ital.model.RelevanceModel(model.pool, model.kernel, model.prior)
+    other.become({**model.labels, **{i: y for i, y in answers.items() if y}}, examples=examples)
+    other.trust(search.user.p_mistake)
+    mean = other.mean + other.belief.border - belief.border
+    return mean, other.variance * belief.scale / other.belief.scale
+
+
+@pytest.mark.parametrize("user", [UserModel(), UserModel(0.6, 0.2)])
+@pytest.mark.parametrize("base_rate", [None, "learn", 0.2])
+def test_what_is_foreseen_is_what_is_learnt(search, base_rate, user):
+    other = ital.Search(search.model.pool, user=user, base_rate=base_rate, seed=0)
+    other.replay(search.events)
+    batch, images = np.array([11, 30, 42]), np.arange(60)
+    answers = np.array([[1, -1, 1], [0, -1, 0], [-1, -1, -1], [0, 0, 0]])
+    means, variances = other.model.foreseen(images, batch, answers)
+    for answer, mean, variance in zip(answers, means, variances, strict=True):
+        expected = learnt(other, dict(zip(batch.tolist(), answer.tolist(), strict=True)))
+        np.testing.assert_allclose(mean, expected[0], atol=1e-7)
+        np.testing.assert_allclose(variance, expected[1], atol=1e-7)
+
+
+def test_nothing_to_ask_has_no_outlook(search):
+    assert insight.outlook(search, np.empty(0, dtype=np.int64)) is None
+
+
+def test_the_count_is_right_where_kinds_have_a_look_of_their_own():
+    """Five clusters of forty: within a tenth after five rounds, and in the interval."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(5, 30)) * 3
     kinds = np.repeat(np.arange(5), 40)
@@ -60,16 +121,21 @@ def test_the_sum_is_right_where_kinds_have_a_look_of_their_own():
     search.query(relevant=[0])
     for _ in range(5):
         search.answer({int(one): bool(kinds[one] == 0) for one in search.suggest(4)})
-    assert insight.insight(search).relevant == pytest.approx(40, rel=0.1)
+    found = insight.relevant(search)
+    assert found.value == pytest.approx(40, rel=0.1)
+    assert found.low - 0.5 <= 40 <= found.high + 0.5
 
 
 class TestSearch:
     def test_explanations_add_up(self, search):
         """To the predictive mean; and each is the kernel times its weight, solved densely."""
+        told = search.model.prior.mean - search.model.belief.border
         for image in range(0, 60, 7):
             parts = search.explain(image)
-            assert sum(parts.values()) == pytest.approx(search.model.mean[image], abs=1e-9)
+            assert told + sum(parts.values()) == pytest.approx(search.model.mean[image], abs=1e-9)
             assert list(map(abs, parts.values())) == sorted(map(abs, parts.values()), reverse=True)
+        plain = ital.Search(search.model.pool, base_rate=None, seed=0)
+        plain.replay(search.events)
         known = [3, 9, 20, 5]
         features = search.model.pool.features
         scale = search.model.kernel.length_scale
@@ -80,7 +146,7 @@ class TestSearch:
 
         weights = np.linalg.solve(kernel(known, known) + 1e-6 * np.eye(4), [1, -1, -1, 1])
         wanted = dict(zip(known, kernel([30], known)[0] * weights, strict=True))
-        assert search.explain(30) == pytest.approx(wanted, abs=1e-6)
+        assert plain.explain(30) == pytest.approx(wanted, abs=1e-6)
 
     def test_explanations_need_a_query_and_an_image(self, search):
         with pytest.raises(IndexError, match="image must be an index"):
@@ -102,4 +168,5 @@ class TestSearch:
         assert other.labels == {3: True, 9: False, 20: False}
         other.replay([])
         assert other.labels == {}
-        np.testing.assert_allclose(other.model.mean, 0, atol=1e-12)
+        untouched = ital.Search(search.model.pool).model
+        np.testing.assert_allclose(other.model.mean, untouched.mean, atol=1e-12)

@@ -8,8 +8,8 @@ all images is taken to be
 
     sum over all p_i + sum over the sample (I_i - p_i) / c_i,
 
-to which images that are all but known add nothing. The chances grow with sqrt(p (1 - p)), the
-deviation of I, which makes the variance of the second sum the least.
+to which images that are all but known add nothing. The chances grow with the deviation of I, which
+makes the variance of the second sum the least.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ital import gaussian
 from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
@@ -50,7 +51,8 @@ class Census:
         """The same for the same labels: chance is seeded with their number."""
         rng = np.random.default_rng(len(model.labels))
         expected = ranking.probabilities
-        places, chances = sample(expected)
+        blurred = model.belief.blurred(ranking.means, model.variance[ranking.rows])
+        places, chances = sample(gaussian.positive_probability(*blurred))
         rows = ranking.rows[places]
         scales, borders = model.belief.draws(DRAWS, rng)
         process = rng.standard_normal((DRAWS, len(rows))) @ root(model.joint(rows, keep=False)[1]).T
@@ -68,12 +70,16 @@ class Census:
 
 
 def sample(probabilities: FloatArray, count: int = IMAGES) -> tuple[IntArray, FloatArray]:
-    """Places of at most ``count`` images, evenly along a ranking, and their chances."""
-    worth = np.sqrt(probabilities * (1 - probabilities))
-    worth = np.maximum(worth, _SMALL * worth.max(initial=1.0))
+    """Places of at most ``count`` images, evenly along a ranking, and their chances.
+
+    These grow with sqrt(p (1 - p)), the deviation of whether an image is relevant.
+    """
+    if len(probabilities) <= count:
+        return np.arange(len(probabilities)), np.ones(len(probabilities))
+    worth = np.maximum(np.sqrt(probabilities * (1 - probabilities)), _SMALL)
     chances = np.zeros(len(worth))
     certain = chances > 1
-    while not certain.all():
+    while True:
         # What those that are in for certain leave is for the others.
         shares = worth * ((count - certain.sum()) / worth[~certain].sum())
         chances = np.where(certain, 1.0, np.minimum(shares, 1.0))

@@ -122,6 +122,16 @@ class Belief:
     weights: tuple[float, ...] = (1.0,)
     """and how likely each pair is."""
 
+    def blurred(self, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance as they are told, with what is not known of scale and border in them.
+
+        As if the border were normal and the scale its mean.
+        """
+        borders, weights = np.array(self.borders), np.array(self.weights)
+        border, scale = weights @ borders, weights @ np.array(self.scales)
+        off = weights @ (borders - border) ** 2
+        return mean + (self.border - border), variance * (scale / self.scale) + off
+
     def draws(self, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Scales and borders, drawn pair by pair."""
         drawn = rng.choice(len(self.weights), count, p=self.weights)

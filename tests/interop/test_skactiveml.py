@@ -127,7 +127,8 @@ def test_the_same_batch_as_a_search(name):
     """X, y and settings mean what they mean to `ital.Search`."""
     strategy = RelevanceQueryStrategy(name, length_scale=1.0)
     search = Search(X, name, length_scale=1.0)
-    search.query(relevant=[1, 2], irrelevant=[0, 3])
+    search.query(relevant=[1])
+    search.answer({0: False, 2: True, 3: False})
     assert strategy.query(X, Y, batch_size=4).tolist() == search.suggest(4).tolist()
 
 

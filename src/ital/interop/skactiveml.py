@@ -117,6 +117,10 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
                 f"{classes.tolist()!r}, and {found.tolist()!r} in y"
             )
         if labelled.size:
+            # In the order of a search: what is looked for comes first, and the rest are answers.
             relevant = y[labelled] == classes[-1]
-            model.update({int(i): 1 if r else -1 for i, r in zip(labelled, relevant, strict=True)})
+            first = int(labelled[np.argmax(relevant)])
+            order = [first, *(int(i) for i in labelled if i != first)]
+            labels = dict(zip(labelled.tolist(), np.where(relevant, 1, -1).tolist(), strict=True))
+            model.update({i: labels[i] for i in order}, examples=[first])
         return model

@@ -1,0 +1,130 @@
+"""Draws of how many images are relevant, against sums over pairs and over all images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+
+from generators import seeds
+from ital import Search, census
+from ital.baserate import Posterior
+from ital.census import Census, root, sample
+from ital.prior import Belief
+from test_baserate import evidence
+
+
+def clusters(n: int, seed: int = 0, **settings) -> Search:
+    """A search that has seen one image of five kinds, and two answers."""
+    rng = np.random.default_rng(seed)
+    centres = 2 * rng.standard_normal((5, 6))
+    features = centres[np.arange(n) % 5] + rng.standard_normal((n, 6))
+    search = Search(features, seed=0, **settings)
+    search.query(relevant=[0])
+    search.answer({1: False, 5: True})
+    return search
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=300),
+    st.integers(1, 400),
+)
+def test_samples(probabilities, count):
+    places, chances = sample(np.array(probabilities), count)
+    assert len(places) <= count
+    assert (np.diff(places) > 0).all()
+    assert ((chances > 0) & (chances <= 1)).all()
+    if count >= len(probabilities):
+        assert places.tolist() == list(range(len(probabilities)))
+        assert (chances == 1).all()
+
+
+@given(seeds, st.integers(50, 400))
+def test_a_sample_stands_for_all(seed, count):
+    """The sum of what it stands for is that of all, within one part in so many as are drawn."""
+    rng = np.random.default_rng(seed)
+    probabilities = np.sort(rng.beta(0.05, 1.0, 5000))[::-1]
+    places, chances = sample(probabilities, count)
+    deviations = np.sqrt(probabilities * (1 - probabilities))
+    assert (deviations[places] / chances).sum() == pytest.approx(deviations.sum(), rel=3 / count)
+
+
+def test_the_variance_is_the_sum_over_pairs():
+    """Var(N) = sum of P(both relevant) - p_i p_j, with one scale and one border."""
+    search = clusters(8, base_rate=None)
+    mean, cov = search.model.joint(np.arange(8))
+    p = search.model.probabilities()
+    expected = 0.0
+    for i in range(8):
+        for j in range(8):
+            pair = [i, j] if i != j else [i]
+            if min(cov[i, i], cov[j, j]) < 1e-5:
+                continue  # a label is known, and adds nothing
+            normal = multivariate_normal(-mean[pair], cov[np.ix_(pair, pair)], allow_singular=True)
+            expected += normal.cdf(np.zeros(len(pair))) - p[i] * p[j]
+    drawn = Census.of(search.model, search.ranking()).relevant(8)
+    assert drawn.mean() == pytest.approx(p.sum(), abs=4 * np.sqrt(expected / census.DRAWS))
+    assert drawn.var() == pytest.approx(expected, rel=0.25)
+
+
+def test_draws_of_all_images_are_whole_numbers():
+    search = clusters(60)
+    counted = search.census()
+    for first in (0, 1, 17, 60):
+        drawn = counted.relevant(first)
+        np.testing.assert_allclose(drawn, np.round(drawn), atol=1e-4)
+        assert ((drawn >= 0) & (drawn <= first)).all()
+    assert search.census() is counted, "once a change"
+    search.answer({7: False})
+    assert search.census() is not counted
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_sample_tells_what_all_images_would(seed, monkeypatch):
+    """Within a third of the interval's width: draws, too, differ."""
+    search = clusters(1500, seed)
+    some = Census.of(search.model, search.ranking())
+    monkeypatch.setattr(census.sample, "__defaults__", (1500,))
+    everything = Census.of(search.model, search.ranking())
+    assert len(some.places) == census.IMAGES < len(everything.places)
+    for first in (100, 1500):
+        ends = [np.quantile(one.relevant(first), [0.1, 0.9]) for one in (some, everything)]
+        width = max(ends[1][1] - ends[1][0], 5.0)
+        np.testing.assert_allclose(*ends, atol=width / 3)
+
+
+def test_relevance_is_correlated():
+    """Draws vary far more than those of independent images would."""
+    search = clusters(600)
+    p = search.model.probabilities()
+    assert search.census().relevant(600).var() > 3 * (p * (1 - p)).sum()
+
+
+def test_the_same_labels_give_the_same_draws():
+    one, other = clusters(100).census(), clusters(100).census()
+    np.testing.assert_array_equal(one.excess, other.excess)
+
+
+@given(seeds, st.integers(1, 6))
+def test_roots_of_copies(seed, copies):
+    vectors = np.random.default_rng(seed).standard_normal((3, 3)).repeat(copies, axis=0)
+    covariance = vectors @ vectors.T
+    found = root(covariance)
+    np.testing.assert_allclose(found @ found.T, covariance, atol=1e-6)
+
+
+def test_beliefs_are_drawn_as_often_as_they_are_likely():
+    belief = Belief(1.0, 0.0, (1.0, 4.0), (0.5, -0.5), (0.25, 0.75))
+    scales, borders = belief.draws(4000, np.random.default_rng(0))
+    assert (scales == 4.0).mean() == pytest.approx(0.75, abs=0.03)
+    assert ((scales == 4.0) == (borders == -0.5)).all()
+
+
+@given(seeds, st.integers(0, 12))
+def test_draws_are_cautious(seed, answers):
+    """A batch of answers counts as one, and the prior for two thirds; written out."""
+    posterior = Posterior.of(evidence(np.random.default_rng(seed), answers), None)
+    weights = np.exp(posterior.prior * 2 / 3 + posterior.likelihood / 4)
+    np.testing.assert_allclose(posterior.cautious_weights, weights / weights.sum(), atol=1e-12)
