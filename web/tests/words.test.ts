@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, baseName, count, expected, folder, messageOf, percent, perSecond, pictures, timeLeft } from "../src/lib/format";
+import { ago, baseName, count, expected, folder, likely, messageOf, percent, perSecond, pictures, timeLeft } from "../src/lib/format";
 import { parse } from "../src/lib/router.svelte";
 import { points } from "../src/lib/sparkline";
 import { nearest } from "../src/lib/threshold";
@@ -15,6 +15,10 @@ describe("format", () => {
   it("never rounds to certainty", () => {
     const shown = { 0: "0 %", 0.001: "< 1 %", 0.0099: "< 1 %", 0.01: "1 %", 0.5: "50 %", 0.99: "99 %", 0.991: "> 99 %", 1: "100 %", 1.2: "100 %" };
     for (const [value, text] of Object.entries(shown)) expect(percent(Number(value))).toBe(text);
+  });
+
+  it("is never sure of what nobody has said", () => {
+    expect([0, 0.5, 1].map(likely)).toEqual(["< 1 %", "50 %", "> 99 %"]);
   });
 
   it("tells from where to where, if that differs", () => {

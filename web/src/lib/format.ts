@@ -20,6 +20,11 @@ export function percent(value: number): string {
   return `${Math.round(clamped * 100)} %`;
 }
 
+/** How likely something is that nobody has said: never quite 0 or 1. */
+export function likely(probability: number): string {
+  return percent(Math.min(0.999, Math.max(0.001, probability)));
+}
+
 /** From where to where something may be, as the end of a sentence. */
 export function between(low: string, high: string): string {
   return low === high ? "" : `, between ${low} and ${high}`;
