@@ -139,7 +139,7 @@ def test_the_threshold_follows_the_balance_until_it_is_moved(open_page, server):
     at(0.83)
     # That of another search is its own.
     page.get_by_role("link", name="Browse").click()
-    begin(page, picture=50)
+    begin(page, picture=10)
     answer_round(page)
     at(balanced())
 
