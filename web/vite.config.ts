@@ -16,5 +16,7 @@ export default defineConfig({
     cssTarget: ["chrome123", "firefox121", "safari17.5"],
   },
   server: { proxy: { "/api": "http://127.0.0.1:8765" } },
+  // Tests mount components, as a browser does.
+  resolve: process.env.VITEST ? { conditions: ["browser"] } : {},
   test: { environment: "jsdom", include: ["tests/**/*.test.ts"] },
 });

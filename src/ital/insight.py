@@ -84,8 +84,13 @@ def thresholds(search: Search, steps: int = 100) -> list[Threshold]:
 
 
 def balanced(points: list[Threshold]) -> Threshold:
-    """Where about as many images are taken as are expected: precision and recall are the same."""
-    return min(points, key=lambda one: abs(one.precision.value - one.recall.value))
+    """Where about as many images are taken as are expected: precision and recall are the same.
+
+    Where that is so over a range, in which no image lies, it is in its middle.
+    """
+    best = min(points, key=lambda one: abs(one.precision.value - one.recall.value))
+    alike = [one for one in points if one.count == best.count]
+    return alike[len(alike) // 2]
 
 
 def outlook(search: Search, batch: IntArray) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import re
 import time
 
 import httpx
@@ -40,12 +41,107 @@ def test_from_a_picture_to_an_export(open_page, server):
     best = httpx.get(f"{server.url}/api/v1/searches/{state(server, page)['id']}/results?limit=40")
     found = [one["id"] <= 40 for one in best.json()["results"]]
     assert sum(found) >= 38
+    threshold = float(page.get_by_test_id("threshold").input_value())
     page.get_by_test_id("export").click()
+    dialog = page.get_by_role("dialog")
     with page.expect_download() as download:
-        page.get_by_role("dialog").get_by_role("link", name="CSV").click()
+        dialog.get_by_role("link", name="CSV").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    # It holds as many as the page counts, and all that are so likely.
+    expect(page.get_by_test_id("expected")).to_contain_text(f"{len(rows)}")
+    likely = [one["id"] for one in best.json()["results"] if one["probability"] >= threshold]
+    assert [int(row["id"]) for row in rows][:40] == likely
     assert rows
     assert sum(row["path"].startswith("blue") for row in rows) >= 0.9 * len(rows)
+
+
+def test_no_figure_before_the_first_answer(open_page):
+    page = open_page()
+    begin(page)
+    results = page.get_by_test_id("results")
+    expect(results.get_by_test_id("cell").nth(5)).to_be_visible()
+    summary = page.get_by_test_id("summary")
+    expect(summary).to_contain_text("So far only likeness to what you began with is known")
+    for name in ("relevant", "outlook", "threshold", "expected"):
+        expect(page.get_by_test_id(name)).to_have_count(0)
+    assert "%" not in page.locator("main").inner_html()
+    results.locator("[data-open]").nth(2).click()
+    viewer = page.get_by_test_id("viewer")
+    expect(viewer).to_contain_text("3 of 120")
+    viewer.get_by_role("button", name="Why?").click()
+    expect(page.get_by_test_id("why")).to_contain_text("Because of what you said")
+    for place in (viewer, page.get_by_test_id("why").locator(".top")):
+        assert "likely" not in place.inner_text()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(viewer).to_have_count(0)
+    page.get_by_test_id("export").click()
+    dialog = page.get_by_test_id("export-dialog")
+    expect(dialog).to_contain_text("The best")
+    assert "likely" not in dialog.inner_text()
+    with page.expect_download() as download:
+        dialog.get_by_role("link", name="Paths").click()
+    assert len(download.value.path().read_text().splitlines()) == 100
+
+
+def test_figures_after_the_first_answer(open_page, server):
+    page = open_page()
+    begin(page)
+    answer_round(page)
+    known = state(server, page)
+    now = known["progress"][-1]
+    relevant = page.get_by_test_id("relevant")
+    expect(relevant).to_contain_text(f"{now['relevant']:.0f}")
+    expect(relevant).to_contain_text(f"{now['low']:.0f} to {now['high']:.0f}")
+    expect(page.get_by_test_id("summary")).to_contain_text("between")
+    meter = page.get_by_role("meter", name="one more round is likely to change")
+    expect(meter).to_have_attribute("aria-valuenow", str(known["outlook"]))
+    expect(page.get_by_test_id("outlook")).to_contain_text(meter.get_attribute("aria-valuetext"))
+    # How likely pictures are is told, but for those of which it is known.
+    results = page.get_by_test_id("results")
+    results.get_by_test_id("threshold").wait_for()
+    said, unsaid = "[data-open].marked:is(.yes, .no)", "[data-open]:not(.yes, .no)"
+    assert "%" not in results.locator(said).first.get_attribute("aria-label")
+    assert "%" in results.locator(unsaid).first.get_attribute("aria-label")
+    for place, told in ((said, False), (unsaid, True)):
+        results.locator(place).first.click()
+        viewer = page.get_by_test_id("viewer")
+        expect(viewer).to_contain_text("of 120")
+        assert ("likely" in viewer.inner_text()) is told
+        page.keyboard.press("Escape")
+        expect(viewer).to_have_count(0)
+    # From where to where precision may be is told by a tooltip, and to those who do not see it.
+    told = r"Precision, how many of these are right: .* %"
+    expect(page.get_by_title(re.compile(told))).to_be_visible()
+    expect(page.get_by_test_id("threshold")).to_have_attribute("aria-valuetext", re.compile(told))
+
+
+def test_the_threshold_follows_the_balance_until_it_is_moved(open_page, server):
+    page = open_page()
+
+    def at(value):
+        expect(page.get_by_test_id("threshold")).to_have_value(f"{value:g}")
+
+    def balanced():
+        url = f"{server.url}/api/v1/searches/{state(server, page)['id']}/thresholds"
+        return httpx.get(url).json()["balanced"]
+
+    begin(page)
+    for _ in range(2):
+        answer_round(page)
+        at(balanced())
+    page.get_by_test_id("threshold").fill("0.83")
+    expect(page.get_by_test_id("expected")).to_contain_text("at least 83 %")
+    answer_round(page)
+    assert balanced() != 0.83
+    at(0.83)
+    page.reload()
+    at(0.83)
+    # That of another search is its own.
+    page.get_by_role("link", name="Browse").click()
+    begin(page, picture=10)
+    answer_round(page)
+    at(balanced())
 
 
 def test_a_picture_from_outside(open_page, pictures):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -352,18 +353,53 @@ class TestSearches:
 
     def test_thresholds(self, client, search):
         state = post(client, search, "answers", answers={"7": "no", "8": "yes"})
-        points = client.get(f"{API}/searches/{state['id']}/thresholds").json()["thresholds"]
+        url = f"{API}/searches/{state['id']}"
+        table = client.get(f"{url}/thresholds").json()
+        points = table["thresholds"]
         assert [one["probability"] for one in points] == [step / 100 for step in range(101)]
-        page = client.get(f"{API}/searches/{state['id']}/results?limit=1000").json()
+        page = client.get(f"{url}/results?limit=1000").json()
         chances = [one["probability"] for one in page["results"]]
+        assert chances == sorted(chances, reverse=True)
         for one in points:
             assert one["count"] == sum(chance >= one["probability"] for chance in chances)
-            assert 0 <= one["precision"] <= 1
-            assert 0 <= one["recall"] <= 1
+            for name in ("precision", "recall"):
+                part = one[name]
+                assert 0 <= part["low"] <= part["value"] <= part["high"] <= 1
+        apart = {
+            one["probability"]: one["precision"]["value"] - one["recall"]["value"] for one in points
+        }
+        assert abs(apart[table["balanced"]]) == min(map(abs, apart.values()))
+        # An export holds the pictures that were counted.
+        (point,) = [one for one in points if one["probability"] == table["balanced"]]
+        options = {"format": "json", "threshold": table["balanced"]}
+        found = json.loads(client.get(f"{url}/export", params=options).text)["pictures"]
+        assert [one["id"] for one in found] == [
+            one["id"] for one in page["results"][: point["count"]]
+        ]
+
+    def test_nothing_is_told_before_the_first_answer(self, client, search):
+        """Nor by an answer that says nothing."""
+        unsure = post(client, search, "answers", answers={"7": "unsure"})
+        for state in (search, unsure):
+            assert (state["progress"], state["outlook"]) == ([], None)
+            assert "So far only likeness to what you began with is known" in state["summary"]
+            assert not re.search(r"\d", state["summary"])
+        state = post(client, unsure, "answers", answers={"7": "no"})
+        (now,) = state["progress"]
+        assert now["low"] <= now["relevant"] <= now["high"]
+        assert 0 <= state["outlook"] <= 1
+        low, high = round(now["low"]), round(now["high"])
+        assert f"match, between {low} and {high}; the next round will" in state["summary"]
 
     def test_explanations(self, client, search):
         state = post(client, search, "answers", answers={"7": "no", "8": "yes", "9": "unsure"})
-        why = client.get(f"{API}/searches/{state['id']}/explanation/20").json()
+        url = f"{API}/searches/{state['id']}"
+        why = client.get(f"{url}/explanation/20").json()
+        chances = {
+            one["id"]: one["probability"] for one in client.get(f"{url}/results").json()["results"]
+        }
+        for one, chance in chances.items():
+            assert client.get(f"{url}/explanation/{one}").json()["probability"] == chance
         assert {one["id"] for one in why["influences"]} == {3, 7, 8}
         shares = [one["share"] for one in why["influences"]]
         assert sum(abs(share) for share in shares) == pytest.approx(1)
@@ -446,7 +482,7 @@ def test_the_least_recently_used_leave_memory(server, client, collection):
         again = client.get(f"{API}/searches/{state['id']}").json()
         (now,), (then,) = again.pop("progress"), state.pop("progress")
         assert now == pytest.approx(then)
-        assert again == state
+        assert again == state | {"outlook": pytest.approx(state["outlook"])}
     assert len(server.searches.memory) == 1
 
 

@@ -9,6 +9,7 @@ import sys
 import weakref
 from pathlib import Path
 
+import numpy as np
 import pytest
 from making import draw
 from serving import API, change, finished, post
@@ -17,7 +18,7 @@ import ital
 from ital.collection import index
 from ital.server import Server, ServerSettings, views
 from ital.server.collections import Served
-from ital.server.database import Database
+from ital.server.database import Database, EventRow
 
 
 @pytest.fixture
@@ -266,7 +267,7 @@ def post_settings(client, state, settings) -> dict:
 
 
 class TestProgress:
-    """The part of the matches that a round changed does not depend on what is in memory."""
+    """How many pictures match does not depend on what is in memory."""
 
     said = ({"2": "no", "3": "unsure"}, {"4": "yes", "5": "unsure"}, {"6": "no", "7": "unsure"})
 
@@ -292,11 +293,12 @@ class TestProgress:
             search.query(relevant=[1])
             search.answer({2: False, 3: None})
             search.answer({4: True, 5: None})
-            before = search.model.mean.clip(0, 0.5) * 2
             search.answer({6: False, 7: None})
-            after = search.model.mean.clip(0, 0.5) * 2
-            assert held[-1]["change"] == pytest.approx(abs(after - before).sum() / after.sum())
-            assert held[-1]["relevant"] == pytest.approx(after.sum())
+            expected = search.model.probabilities().sum()
+            assert held[-1]["relevant"] == pytest.approx(expected)
+            drawn = search.census().relevant(len(search))
+            ends = [held[-1]["low"], held[-1]["high"]]
+            assert ends == pytest.approx(np.quantile(drawn, [0.1, 0.9]))
 
     def test_it_follows_the_settings(self, folder, make_client):
         with make_client(folder, index=True) as client:
@@ -306,6 +308,19 @@ class TestProgress:
             search = ital.Collection.open(folder).search(length_scale=0.08)
             search.query(relevant=[1])
             search.answer({2: False, 3: True, 4: True})
-            relevant = (search.model.mean.clip(0, 0.5) * 2).sum()
+            relevant = search.model.probabilities().sum()
             assert wide["progress"][-1]["relevant"] == pytest.approx(relevant)
             assert state["progress"][-1]["relevant"] != pytest.approx(relevant)
+
+    def test_what_an_older_version_noted_is_still_shown(self, folder, make_client):
+        """It knew of no intervals, and of figures that there are no more."""
+        noted = {"relevant": 3.5, "certainty": 0.9, "change": 0.2}
+        with make_client(folder, index=True) as client:
+            state = begin(client, 1)
+            state = post(client, state, "answers", answers={"2": "no"})
+            with client.app.state.server.database.writing() as session:
+                session.get(EventRow, (state["id"], 2)).insight = noted
+            state = post(client, state, "answers", answers={"3": "yes"})
+            before, now = state["progress"]
+            assert before == {"round": 1, "relevant": 3.5, "low": None, "high": None}
+            assert now["low"] <= now["relevant"] <= now["high"]

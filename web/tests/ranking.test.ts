@@ -7,7 +7,7 @@ function answering(results: number, thresholds: number) {
   vi.stubGlobal("fetch", (path: string) => {
     const body = path.includes("/results")
       ? { total: 1, offset: 0, revision: results, results: [{ id: 1, name: "1.jpg", probability: 0.9, label: null }] }
-      : { revision: thresholds, thresholds: [{ probability: 0.5, count: thresholds, precision: 1, recall: 1 }] };
+      : { revision: thresholds, balanced: 0.5, thresholds: [{ probability: 0.5, count: thresholds }] };
     return Promise.resolve(new Response(JSON.stringify(body)));
   });
 }
@@ -17,12 +17,24 @@ describe("Ranking", () => {
     const look = vi.fn();
     const ranking = new Ranking({ id: "s", look } as unknown as Session);
     answering(1, 1);
-    await ranking.show(1, 0, 1);
-    expect([ranking.revision, ranking.thresholds[0]?.count]).toEqual([1, 1]);
+    await ranking.show({ revision: 1, progress: [] }, 0, 1);
+    expect([ranking.revision, ranking.table?.thresholds[0]?.count]).toEqual([1, 1]);
     expect(look).not.toHaveBeenCalled();
     answering(3, 2);
-    await ranking.show(2, 0, 1);
-    expect(ranking.thresholds[0]?.count).toBe(1);
+    await ranking.show({ revision: 2, progress: [] }, 0, 1);
+    expect(ranking.table?.thresholds[0]?.count).toBe(1);
     expect(look).toHaveBeenCalled();
+  });
+
+  it("has learnt when results come that know of an answer, and not before", async () => {
+    const ranking = new Ranking({ id: "s", look: vi.fn() } as unknown as Session);
+    answering(1, 1);
+    await ranking.show({ revision: 1, progress: [] }, 0, 1);
+    expect(ranking.learnt).toBe(false);
+    answering(2, 2);
+    const shown = ranking.show({ revision: 2, progress: [{ round: 1, relevant: 7, low: 5, high: 9 }] }, 0, 1);
+    expect(ranking.learnt).toBe(false);
+    await shown;
+    expect(ranking.learnt).toBe(true);
   });
 });

@@ -201,4 +201,15 @@ describe("Session", () => {
     await again.open();
     expect([...again.draft]).toEqual([[1, "yes"]]);
   });
+
+  it("keeps the threshold that was chosen for a search, over a reload, and no other's", async () => {
+    server([[1, 2]]);
+    const session = await opened();
+    expect(session.threshold).toBeNull();
+    session.choose(0.7);
+    expect(session.threshold).toBe(0.7);
+    expect((await opened()).threshold).toBeNull();
+    sessionStorage.setItem("ital.threshold.later", sessionStorage.getItem(`ital.threshold.${session.id}`)!);
+    expect(Session.of("later").threshold).toBe(0.7);
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, baseName, count, folder, messageOf, percent, perSecond, pictures, timeLeft } from "../src/lib/format";
+import { ago, baseName, count, expected, folder, likely, messageOf, percent, perSecond, pictures, timeLeft } from "../src/lib/format";
 import { parse } from "../src/lib/router.svelte";
 import { points } from "../src/lib/sparkline";
 import { nearest } from "../src/lib/threshold";
@@ -13,7 +13,17 @@ describe("format", () => {
   });
 
   it("never rounds to certainty", () => {
-    expect([0, 0.001, 0.5, 0.996, 1, 1.2].map(percent)).toEqual(["0 %", "<1 %", "50 %", ">99 %", "100 %", "100 %"]);
+    const shown = { 0: "0 %", 0.001: "< 1 %", 0.0099: "< 1 %", 0.01: "1 %", 0.5: "50 %", 0.99: "99 %", 0.991: "> 99 %", 1: "100 %", 1.2: "100 %" };
+    for (const [value, text] of Object.entries(shown)) expect(percent(Number(value))).toBe(text);
+  });
+
+  it("is never sure of what nobody has said", () => {
+    expect([0, 0.5, 1].map(likely)).toEqual(["< 1 %", "50 %", "> 99 %"]);
+  });
+
+  it("tells from where to where, if that differs", () => {
+    expect(expected({ value: 0.83, low: 0.714, high: 0.92 })).toBe("83 %, between 71 % and 92 %");
+    expect(expected({ value: 1, low: 1, high: 1 })).toBe("100 %");
   });
 
   it("tells the time left, if it can", () => {
@@ -45,7 +55,8 @@ describe("format", () => {
 });
 
 describe("nearest", () => {
-  const table = Array.from({ length: 101 }, (_, i) => ({ probability: i / 100, count: 100 - i, precision: 1, recall: 1 }));
+  const ALL = { value: 1, low: 1, high: 1 };
+  const table = Array.from({ length: 101 }, (_, i) => ({ probability: i / 100, count: 100 - i, precision: ALL, recall: ALL }));
 
   it("finds the point of the table, between points the nearer", () => {
     expect(nearest(table, 0.5)?.count).toBe(50);
@@ -59,13 +70,13 @@ describe("nearest", () => {
 
 describe("points", () => {
   it("keeps within the edges", () => {
-    expect(points([0, 5, 10], 120, 32, 3)).toEqual([
+    expect(points([0, 5, 10], 120, 32, 3, 10)).toEqual([
       { x: 3, y: 29 },
       { x: 60, y: 16 },
       { x: 117, y: 3 },
     ]);
     expect(points([2], 120, 32, 3, 1)).toEqual([{ x: 3, y: 3 }]);
-    expect(points([0, 0], 120, 32, 3)[1]).toEqual({ x: 117, y: 29 });
+    expect(points([0, 0], 120, 32, 3, 0)[1]).toEqual({ x: 117, y: 29 });
   });
 });
 

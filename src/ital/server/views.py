@@ -91,10 +91,11 @@ def _summary(live: Live) -> str:
         if live.batch is None or not len(live.batch):
             return "There is nothing left to ask."
         return (
-            "The ranking is by likeness alone. Answer a few questions, and it learns what you mean."
+            "So far only likeness to what you began with is known. "
+            "A few answers will tell which pictures match, and how many."
         )
     count, low, high = (round(one) for one in (relevant.value, relevant.low, relevant.high))
-    match = "One picture matches" if count == 1 else f"About {count:,} pictures match"
+    match = "About one picture matches" if count == 1 else f"About {count:,} pictures match"
     if low < high:
         match += f", between {low:,} and {high:,}"
     if change is None:
@@ -161,7 +162,7 @@ def history(opened: Opened) -> schemas.History:
 def explanation(opened: Opened, picture: int) -> schemas.Explanation:
     """What pulls a picture up, and what pushes it down."""
     live = opened.live
-    model = live.search.model
+    model, ranking = live.search.model, live.search.ranking()
     place = model.pool.row(picture)
     if place is None:
         raise UnknownError(f"there is no picture {picture}")
@@ -178,7 +179,8 @@ def explanation(opened: Opened, picture: int) -> schemas.Explanation:
     ]
     return schemas.Explanation(
         revision=opened.row.revision,
-        probability=float(model.probabilities(np.array([place]))[0]),
+        # That of the results, which never rises along them.
+        probability=float(ranking.probabilities[np.argmax(ranking.rows == place)]),
         mean=float(model.mean[place]),
         influences=influences,
     )

@@ -1,4 +1,6 @@
 /** Numbers, times and names as people read them. */
+import type { Estimate } from "./types";
+
 const whole = new Intl.NumberFormat("en");
 const rough = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 
@@ -13,9 +15,24 @@ export function pictures(value: number): string {
 /** Never "100 %" or "0 %" of what is only nearly so. */
 export function percent(value: number): string {
   const clamped = Math.min(1, Math.max(0, value));
-  if (clamped > 0 && clamped < 0.005) return "<1 %";
-  if (clamped < 1 && clamped >= 0.995) return ">99 %";
+  if (clamped > 0 && clamped < 0.01) return "< 1 %";
+  if (clamped < 1 && clamped > 0.99) return "> 99 %";
   return `${Math.round(clamped * 100)} %`;
+}
+
+/** How likely something is that nobody has said: never quite 0 or 1. */
+export function likely(probability: number): string {
+  return percent(Math.min(0.999, Math.max(0.001, probability)));
+}
+
+/** From where to where something may be, as the end of a sentence. */
+export function between(low: string, high: string): string {
+  return low === high ? "" : `, between ${low} and ${high}`;
+}
+
+/** What is expected, and from where to where it may be. */
+export function expected({ value, low, high }: Estimate): string {
+  return percent(value) + between(percent(low), percent(high));
 }
 
 export function perSecond(value: number): string {

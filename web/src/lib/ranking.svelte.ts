@@ -3,7 +3,7 @@ import { api } from "./api";
 import { messageOf } from "./format";
 import { Pages } from "./pages";
 import type { Session } from "./session.svelte";
-import type { Result, ThresholdInfo } from "./types";
+import type { Result, SearchState, Thresholds } from "./types";
 
 export class Ranking {
   total = $state(0);
@@ -13,15 +13,17 @@ export class Ranking {
   version = $state(0);
   /** Goes up when the order changes. */
   order = $state(0);
-  thresholds = $state.raw<readonly ThresholdInfo[]>([]);
+  /** Whether there were answers to learn from: before, probabilities mean nothing. */
+  learnt = $state(false);
+  table = $state.raw<Thresholds | null>(null);
   error = $state("");
   pages = $state.raw<Pages<Result> | null>(null);
   #coming: Pages<Result> | null = null;
 
   constructor(readonly session: Session) {}
 
-  /** Show the results of a revision, of which `[first, end)` are looked at. */
-  async show(revision: number, first: number, end: number): Promise<void> {
+  /** Show the results of a search as it stands, of which `[first, end)` are looked at. */
+  async show({ revision, progress }: Pick<SearchState, "revision" | "progress">, first: number, end: number): Promise<void> {
     let total = 0;
     let found = revision;
     const pages: Pages<Result> = new Pages(
@@ -43,7 +45,8 @@ export class Ranking {
       this.pages = pages;
       this.revision = revision;
       // An older table does not belong to these results; the next one comes with the next revision.
-      if (table.revision >= found) this.thresholds = table.thresholds;
+      if (table.revision >= found) this.table = table;
+      this.learnt = progress.length > 0;
       this.total = total;
       this.error = pages.failedAt(first) ? "The results could not be read." : "";
       this.order++;

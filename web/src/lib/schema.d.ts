@@ -600,6 +600,18 @@ export interface components {
             /** Key */
             key?: string | null;
         };
+        /**
+         * Estimate
+         * @description What is expected, and from where to where it may be in four of five searches.
+         */
+        Estimate: {
+            /** Value */
+            value: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+        };
         /** Explanation */
         Explanation: {
             /** Revision */
@@ -745,10 +757,10 @@ export interface components {
             round: number;
             /** Relevant */
             relevant: number;
-            /** Certainty */
-            certainty: number;
-            /** Change */
-            change: number;
+            /** Low */
+            low?: number | null;
+            /** High */
+            high?: number | null;
         };
         /** Rename */
         Rename: {
@@ -902,6 +914,8 @@ export interface components {
             can_redo: boolean;
             /** Progress */
             progress: components["schemas"]["Progress"][];
+            /** Outlook */
+            outlook: number | null;
             /** Summary */
             summary: string;
         };
@@ -965,15 +979,15 @@ export interface components {
             probability: number;
             /** Count */
             count: number;
-            /** Precision */
-            precision: number;
-            /** Recall */
-            recall: number;
+            precision: components["schemas"]["Estimate"];
+            recall: components["schemas"]["Estimate"];
         };
         /** Thresholds */
         Thresholds: {
             /** Revision */
             revision: number;
+            /** Balanced */
+            balanced: number;
             /** Thresholds */
             thresholds: components["schemas"]["ThresholdInfo"][];
         };

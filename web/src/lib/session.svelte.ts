@@ -3,12 +3,14 @@ import { api } from "./api";
 import { connection } from "./connection.svelte";
 import { messageOf, pictures } from "./format";
 import { Refused, request } from "./http";
-import { draftOf, keepDraft, KeptChanges } from "./keep";
+import { draftOf, keepDraft, KeptChanges, load, store } from "./keep";
 import { opened } from "./opened";
 import { Outbox, type Change, type OutboxHost, type Sealed } from "./outbox";
 import * as round from "./round";
 import { toasts } from "./toasts.svelte";
 import type { Answer, SearchState, Settings } from "./types";
+
+const thresholdKey = (search: string) => `ital.threshold.${search}`;
 
 export class Session implements OutboxHost {
   state = $state.raw<SearchState | null>(null);
@@ -20,6 +22,8 @@ export class Session implements OutboxHost {
   said = $state.raw<ReadonlyMap<number, Answer>>(new Map());
   /** How many changes are on their way. */
   waiting = $state(0);
+  /** The least probability of results, where a person has chosen it. */
+  threshold = $state.raw<number | null>(null);
   /** What a screen reader says of the latest change. */
   news = $state("");
   /** Whether the change that was made last is a round on its way: it can be undone, too. */
@@ -40,6 +44,7 @@ export class Session implements OutboxHost {
     this.#kept = new KeptChanges(id);
     this.#outbox = new Outbox(this, this.#kept.restore());
     this.draft = draftOf(id);
+    this.threshold = load<number>(thresholdKey(id), "sessionStorage");
   }
 
   async open(): Promise<void> {
@@ -95,6 +100,11 @@ export class Session implements OutboxHost {
   /** The results that are shown know all that was said. */
   settle(): void {
     if (this.said.size) this.said = new Map();
+  }
+
+  choose(threshold: number): void {
+    this.threshold = threshold;
+    store(thresholdKey(this.id), threshold, "sessionStorage");
   }
 
   get canUndo(): boolean {

@@ -16,6 +16,7 @@ export type SearchInfo = Schemas["SearchInfo"];
 export type SearchState = Schemas["SearchState"];
 export type Result = Schemas["Result"];
 export type ResultPage = Schemas["ResultPage"];
+export type Estimate = Schemas["Estimate"];
 export type ThresholdInfo = Schemas["ThresholdInfo"];
 export type Thresholds = Schemas["Thresholds"];
 export type Labelled = Schemas["Labelled"];
