@@ -115,7 +115,7 @@ def test_calibrations(folder, written):
         assert ("### Calibration" in section) == (one.name != "digits-blend")
         assert f"base rate: {one.base_rate}." in section
         # Without a base rate there are no intervals.
-        assert ("80 % interval" in section) == (one.name == "digits-rate-learn")
+        assert ("in 80 % interval" in section) == (one.name == "digits-rate-learn")
         for row in one.calibrated():
             line = f"| {row.strategy} | {row.round} | {row.brier:.4f} | {row.log_loss:.4f} | "
             assert line + f"{row.ratio:.2f} |" in section

@@ -31,8 +31,8 @@ CALIBRATION = {
     "round": "after round",
     "brier": "Brier score",
     "log_loss": "log loss",
-    "ratio": "expected / true number",
-    "coverage": "80 % interval holds",
+    "ratio": "expected / true",
+    "coverage": "in 80 % interval",
 }
 
 
