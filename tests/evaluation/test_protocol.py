@@ -53,7 +53,7 @@ def test_ital_learns_as_entropy_does_on_butterflies(butterflies):
         for query in drawn[:, 0].tolist():
             for strategy, all_curves in curves.items():
                 states = feedback_rounds(
-                    Search(butterflies["X_train"], strategy, length_scale=2.5),
+                    Search(butterflies["X_train"], strategy, base_rate=None, length_scale=2.5),
                     query,
                     np.where(classes == one, 1, -1),
                     lambda search, one=one: average_precision(
