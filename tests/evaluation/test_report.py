@@ -119,10 +119,13 @@ def test_calibrations(folder, written):
         for row in one.calibrated():
             line = f"| {row.strategy} | {row.round} | {row.brier:.4f} | {row.log_loss:.4f} | "
             assert line + f"{row.ratio:.2f} |" in section
+            assert f'data-value="{row.brier}"' in page
+        for row in one.calibrated()[1::2]:
+            assert row.round == 2
+            line = f"| {row.strategy} | 2 | {row.brier:.4f} | {row.log_loss:.4f} | "
             area = next(other.area for other in one.rows if other.strategy == row.strategy)
             last = rf"\| {one.name} \| {one.base_rate} {re.escape(line)}{row.ratio:.2f} \| "
             assert re.search(last + rf"(\d+ %)? \| {area:.4f} \|", text)
-            assert f'data-value="{row.brier}"' in page
         for draw in ("Calibration", "Learning curves"):
             there = f'aria-label="{draw} on {one.name}"' in page
             assert there == (draw == "Learning curves" or one.name != "digits-blend")

@@ -171,17 +171,22 @@ def write_calibrated(folder, states, other=None):
 class TestCalibrations:
     def test_by_hand(self, tmp_path):
         """Three queries, the last of which ended after its first round."""
-        first = [state(30, 10)] + [state(12, 10, 8, 15, 0.1, 0.2)] * 4
-        second = [state(30, 20)] + [state(10, 20, 5, 15, 0.2, 0.4)] * 4
+        first = [state(30, 10)] + [state(12, 10, 8, 15, 0.1, 0.2)] * 5
+        second = [state(30, 20)] + [state(10, 20, 5, 15, 0.2, 0.4)] * 5
         third = [state(30, 5), state(10, 5, 5, 11, 0.6, 0.9)]
         run = write_calibrated(tmp_path, [first, second, third])
         found = run.calibrated()
-        assert [(one.strategy, one.round) for one in found] == [("ital", 1), ("ital", 4)]
+        assert [(one.strategy, one.round) for one in found] == [("ital", i) for i in (1, 4, 5)]
         for one in found:
             assert one.brier == pytest.approx((0.1 + 0.2 + 0.6) / 3)
             assert one.log_loss == pytest.approx((0.2 + 0.4 + 0.9) / 3)
             assert one.ratio == pytest.approx(1.2)  # of 1.2, 0.5 and 2
             assert one.coverage == pytest.approx(2 / 3)
+
+    def test_after_some_rounds_and_the_last(self, tmp_path):
+        for number, expected in ((2, [1, 2]), (10, [1, 4, 6, 10]), (12, [1, 4, 6, 10, 12])):
+            run = write_calibrated(tmp_path / str(number), [[state(12, 10)] * (1 + number)])
+            assert [one.round for one in run.calibrated()] == expected
 
     def test_no_interval_no_coverage(self, tmp_path):
         run = write_calibrated(tmp_path, [[state(30, 10), state(12, 10)]])

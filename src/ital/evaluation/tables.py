@@ -18,7 +18,7 @@ from ital.gaussian import FloatArray
 CONFIDENCE = 0.95
 
 ROUNDS = (1, 4, 6, 10)
-"""After which calibration stands in tables."""
+"""After which calibration stands in tables, and after the last."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ class Run:
     def calibrated(self) -> list[Calibrated]:
         """The table of calibrations, strategy by strategy."""
         return [
-            _calibrated(label, number, rounds[number])
+            _calibrated(label, number, states)
             for label, rounds in self.calibrations().items()
-            for number in ROUNDS
-            if number < len(rounds)
+            for number, states in enumerate(rounds)
+            if number in (*ROUNDS, len(rounds) - 1)
         ]
 
 
