@@ -69,6 +69,8 @@ class TestSettings:
 def test_names_of_folders():
     assert small().folder == "digits"
     assert small(user="blend", pca=8).folder == "digits-blend-8"
+    assert small(base_rate="learn").folder == "digits-rate-learn"
+    assert small(base_rate=0.05, user="blend", pca=8).folder == "digits-blend-rate-0.05-8"
     assert small(data="some/where/mine.npz").folder == "mine"
     assert small(data=".").folder == Path.cwd().stem
 
@@ -121,7 +123,7 @@ class TestPlay:
         player = Player.of(settings)
         result, seconds = player.play(Unit("border", 4, 1))
         task = load("digits").tasks[4]
-        search = Search(task.train, "border", length_scale=1.7, noise=1e-3, base_rate=None)
+        search = Search(task.train, "border", base_rate=None, length_scale=1.7, noise=1e-3)
         query = int(queries(task, 4, settings)[1])
         search.query(relevant=[query])
         assert (result.task, result.place, result.name, result.query) == (4, 1, "4", query)

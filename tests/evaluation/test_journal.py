@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from ital.evaluation.calibration import Calibration
 from ital.evaluation.experiment import Result, Settings, Unit
 from ital.evaluation.journal import Journal
 
@@ -13,6 +14,16 @@ SETTINGS = Settings("digits", ("border", "ital:posterior=exact"), queries=2, rou
 
 def result(task: int, place: int) -> Result:
     return Result(task, place, "cat", 7, [0.1, 1 / 3], [0.2, 0.7], [[1, 2]], [[1, -1]])
+
+
+def calibrated(task: int, place: int) -> Result:
+    """The same with two states, before and after an answer."""
+    bins = [[4] + [0] * 9, [1 / 3] + [0.0] * 9, [1] + [0] * 9]
+    states = [
+        Calibration(0.1, 0.2, 3.5, 4, None, None, *bins),
+        Calibration(1 / 7, 0.3, 3.0, 4, 2.5, 6.0, *bins),
+    ]
+    return replace(result(task, place), calibration=states)
 
 
 def begin(journal: Journal, settings: Settings = SETTINGS, total=4, features="abc") -> Journal:
@@ -61,6 +72,30 @@ class TestResults:
         assert journal.results("border") == [result(0, 0), result(0, 1)]
         # The seconds of the query that was asked again count once.
         assert journal.seconds("border") == [0.5, 0.75]
+
+    def test_calibration_is_kept(self, journal):
+        journal.add(Unit("border", 0, 0), calibrated(0, 0), [0.5])
+        journal.finish("border")
+        (found,) = journal.results("border")
+        assert found == calibrated(0, 0)
+        assert found.calibration[1].high == 6.0
+
+    def test_results_of_earlier_versions_are_read_and_stay_as_they_are(self, journal):
+        """They say nothing of calibration."""
+        old = (
+            '{"task": 0, "place": 0, "name": "cat", "query": 7, '
+            '"precision": [0.1, 0.3333333333333333], "ndcg": [0.2, 0.7], '
+            '"questions": [[1, 2]], "answers": [[1, -1]]}\n'
+        )
+        path = journal.folder / "results" / "border.jsonl"
+        path.parent.mkdir()
+        path.write_text(old)
+        assert journal.results("border") == [result(0, 0)]
+        assert journal.results("border")[0].calibration is None
+        journal.add(Unit("border", 0, 1), calibrated(0, 1), [0.5])
+        journal.finish("border")
+        assert journal.results("border") == [result(0, 0), calibrated(0, 1)]
+        assert path.read_text().startswith(old)
 
     def test_a_damaged_line_is_named(self, journal):
         journal.add(Unit("border", 0, 0), result(0, 0), [0.5])

@@ -12,7 +12,7 @@ def test_rounds_ask_answer_and_measure():
     truth = np.where(features[:, 0] > 0.3, 1, -1)
     truth[7] = 0
     query = int(np.flatnonzero(truth == 1)[0])
-    search = Search(features, "random", seed=0, base_rate=None)
+    search = Search(features, "random", seed=0)
     measured = []
 
     def quality(search: Search) -> float:
@@ -30,7 +30,7 @@ def test_rounds_ask_answer_and_measure():
 
 
 def test_rounds_end_when_nothing_is_left():
-    search = Search(np.random.default_rng(0).standard_normal((10, 3)), base_rate=None)
+    search = Search(np.random.default_rng(0).standard_normal((10, 3)))
     states = list(feedback_rounds(search, 0, np.ones(10), lambda search: 0.0, rounds=10, batch=4))
     assert [len(state.questions) for state in states] == [0, 4, 4, 1]
 
@@ -39,9 +39,7 @@ def test_users_may_err():
     features = np.random.default_rng(0).standard_normal((40, 3))
     truth = np.ones(40, dtype=int)
     user = SimulatedUser(UserModel(1.0, 1.0), seed=0)
-    states = feedback_rounds(
-        Search(features, base_rate=None), 0, truth, lambda search: 0.0, 2, 4, user
-    )
+    states = feedback_rounds(Search(features), 0, truth, lambda search: 0.0, 2, 4, user)
     assert [state.answers.tolist() for state in states][1:] == [[-1] * 4] * 2
 
 
@@ -55,7 +53,7 @@ def test_ital_learns_as_entropy_does_on_butterflies(butterflies):
         for query in drawn[:, 0].tolist():
             for strategy, all_curves in curves.items():
                 states = feedback_rounds(
-                    Search(butterflies["X_train"], strategy, length_scale=2.5, base_rate=None),
+                    Search(butterflies["X_train"], strategy, base_rate=None, length_scale=2.5),
                     query,
                     np.where(classes == one, 1, -1),
                     lambda search, one=one: average_precision(

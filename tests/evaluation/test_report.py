@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
+import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -46,6 +48,19 @@ def folder(tmp_path_factory):
         folder / "digits-blend",
         2,
     )
+    # A run of an earlier version, which knew neither of base rates nor of calibration.
+    for file in (folder / "digits-blend").rglob("*.json*"):
+        lines = file.read_text().splitlines() if file.suffix == ".jsonl" else [file.read_text()]
+        contents = [json.loads(line) for line in lines]
+        for content in contents:
+            content.pop("calibration", None)
+            content.pop("base_rate", None)
+        file.write_text("".join(json.dumps(content) + "\n" for content in contents))
+    run(
+        Settings("digits", labels, queries=1, rounds=2, base_rate="learn"),
+        folder / "digits-rate-learn",
+        2,
+    )
     return folder
 
 
@@ -55,17 +70,19 @@ def written(folder):
 
 
 def test_all_that_was_promised(written):
-    curves = {
-        f"curves-{run}.{kind}" for run in ("digits", "digits-blend") for kind in ("png", "svg")
-    }
-    assert written.keys() == {"report.html", "report.md", "report.csv"} | curves
+    names = [
+        *(f"curves-{run}" for run in ("digits", "digits-blend", "digits-rate-learn")),
+        *(f"calibration-{run}" for run in ("digits", "digits-rate-learn")),
+    ]
+    pictures = {f"{name}.{kind}" for name in names for kind in ("png", "svg")}
+    assert written.keys() == {"report.html", "report.md", "report.csv"} | pictures
 
 
 def test_csv(folder, written):
     with written["report.csv"].open() as file:
         lines = list(csv.DictReader(file))
     runs = {one.name: one for one in tables.read(folder)}
-    assert len(lines) == 5
+    assert len(lines) == 8
     for line in lines:
         (row,) = [row for row in runs[line["run"]].rows if row.strategy == line["strategy"]]
         assert float(line["area"]) == row.area
@@ -84,8 +101,43 @@ def test_markdown(folder, written):
         assert len({line.count("|") for line in table.splitlines()}) == 1
     # The paper has nothing on digits, so that these columns would be empty.
     assert "| difference |" not in text
-    # One of the two runs is about a user who errs.
+    # One of the runs is about a user who errs, and one under another base rate.
     assert "## All together" not in text
+
+
+def test_calibrations(folder, written):
+    """A table for each run that has them, and one of all of them."""
+    text = written["report.md"].read_text()
+    page = written["report.html"].read_text()
+    for one in tables.read(folder):
+        _, _, section = text.partition(f"## {one.name}\n")
+        section = section.partition("\n## ")[0]
+        assert ("### Calibration" in section) == (one.name != "digits-blend")
+        assert f"base rate: {one.base_rate}." in section
+        # Without a base rate there are no intervals.
+        assert ("in 80 % interval" in section) == (one.name == "digits-rate-learn")
+        for row in one.calibrated():
+            line = f"| {row.strategy} | {row.round} | {row.brier:.4f} | {row.log_loss:.4f} | "
+            assert line + f"{row.ratio:.2f} |" in section
+            assert f'data-value="{row.brier}"' in page
+        for row in one.calibrated()[1::2]:
+            assert row.round == 2
+            line = f"| {row.strategy} | 2 | {row.brier:.4f} | {row.log_loss:.4f} | "
+            area = next(other.area for other in one.rows if other.strategy == row.strategy)
+            last = rf"\| {one.name} \| {one.base_rate} {re.escape(line)}{row.ratio:.2f} \| "
+            assert re.search(last + rf"(\d+ %)? \| {area:.4f} \|", text)
+        for draw in ("Calibration", "Learning curves"):
+            there = f'aria-label="{draw} on {one.name}"' in page
+            assert there == (draw == "Learning curves" or one.name != "digits-blend")
+    assert ET.parse(written["calibration-digits.svg"]).getroot().tag.endswith("svg")
+
+
+def test_reports_on_earlier_runs_say_nothing_of_calibration(folder, tmp_path):
+    shutil.copytree(folder / "digits-blend", tmp_path / "digits-blend")
+    written = report.write(tmp_path)
+    assert not any("calibration" in path.name for path in written)
+    for name in ("report.md", "report.html"):
+        assert "Calibration" not in (tmp_path / name).read_text()
 
 
 def test_page(written):
@@ -101,7 +153,7 @@ def test_page(written):
     assert "prefers-color-scheme: dark" in text
     pictures = [a for tag, a in page.tags if tag == "img"]
     # Best and worst case, two strategies, a query and two rounds of four questions each.
-    assert len(pictures) == 2 * 2 * (1 + 2 * 4) * 2
+    assert len(pictures) == 2 * 2 * (1 + 2 * 4) * 3
     assert {a["class"] for a in pictures} <= {"yes", "no", "skip"}
     assert "Best case of ital" in text
     assert "against random" in text  # entropy asks the same as ital
@@ -147,7 +199,7 @@ def test_names_are_text_and_nothing_else(tmp_path):
 
 
 def test_data_that_are_no_longer_here(folder, tmp_path, monkeypatch):
-    (one, _) = tables.read(folder)
+    one = tables.read(folder)[0]
     monkeypatch.setenv("ITAL_DATA", str(tmp_path))
     assert cases(replace(one, settings=replace(one.settings, data="usps"))) == []
     only = {label: one.results[label] for label in ("ital", "entropy")}

@@ -61,11 +61,18 @@ def test_two_processes_give_what_one_gives(undisturbed, tmp_path):
 
 def test_processes_make_no_difference_to_ital_and_users_who_err(tmp_path):
     settings = Settings(
-        "digits", ("ital:posterior=exact", "mcmi:subsample=50"), queries=1, rounds=2, user="blend"
+        "digits",
+        ("ital:posterior=exact", "mcmi:subsample=50"),
+        queries=1,
+        rounds=2,
+        user="blend",
+        base_rate="learn",
     )
     for processes in (1, 2):
         run(settings, tmp_path / str(processes), processes)
     assert files(tmp_path / "1") == files(tmp_path / "2")
+    results = Journal(tmp_path / "1").results("ital:posterior=exact")
+    assert all(one.calibration[-1].low is not None for one in results)
 
 
 def test_mistakes_are_found_before_anything_is_written(tmp_path):

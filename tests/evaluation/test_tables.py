@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from ital.evaluation import area_under_curve, published, published_area, tables
+from ital.evaluation.calibration import Calibration
 from ital.evaluation.experiment import Result, Settings, Unit
 from ital.evaluation.journal import Journal
 
@@ -84,6 +85,8 @@ def test_one_query_tells_no_interval(tmp_path):
         {"data": "corel1k"},
         {"rounds": 3},
         {"batch": 1},
+        {"base_rate": "learn"},
+        {"base_rate": 0.1},
         {"length_scale": 2.0},
         {"noise": 0.1},
         {"data": "usps", "length_scale": 2.5},
@@ -129,6 +132,87 @@ def test_unfinished_runs_are_read_and_say_so(tmp_path):
     assert run.curves("ital").shape == (4, 4)
 
 
+def test_every_base_rate_has_standings_of_its_own(tmp_path):
+    for data in ("butterflies", "usps"):
+        write(tmp_path / data, data)
+        write(tmp_path / f"{data}-rate-learn", data, base_rate="learn")
+        write(tmp_path / f"{data}-rate-0.05", data, base_rate=0.05)
+    groups = tables.alike(tables.read(tmp_path))
+    assert {rate: [run.name for run in some] for rate, some in groups.items()} == {
+        "none": ["butterflies", "usps"],
+        "learnt": ["butterflies-rate-learn", "usps-rate-learn"],
+        "0.05": ["butterflies-rate-0.05", "usps-rate-0.05"],
+    }
+
+
+def state(expected, relevant, low=None, high=None, brier=0.1, log_loss=0.4, bins=None):
+    counts, sums, hits = bins or ([8, 2], [0.4, 1.2], [1, 2])
+    rest = [0] * 8
+    return Calibration(
+        brier, log_loss, expected, relevant, low, high, counts + rest, sums + rest, hits + rest
+    )
+
+
+def write_calibrated(folder, states, other=None):
+    """A run of two strategies; ``states`` of the queries to the first, and none of the second."""
+    journal = Journal(folder)
+    settings = Settings("digits", ("ital", "border"), queries=len(states), base_rate="learn")
+    with journal.begun(settings, len(states), "abc"):
+        pass
+    for place, one in enumerate(states):
+        rounds = len(one) - 1
+        plain = [0, place, "one", 3, [0.9] * len(one), [0.9] * len(one), [[1]] * rounds]
+        journal.add(Unit("ital", 0, place), Result(*plain, [[1]] * rounds, one), [0.1])
+        journal.add(Unit("border", 0, place), Result(*plain, [[1]] * rounds, other), [0.1])
+    (run,) = tables.read(folder)
+    return run
+
+
+class TestCalibrations:
+    def test_by_hand(self, tmp_path):
+        """Three queries, the last of which ended after its first round."""
+        first = [state(30, 10)] + [state(12, 10, 8, 15, 0.1, 0.2)] * 5
+        second = [state(30, 20)] + [state(10, 20, 5, 15, 0.2, 0.4)] * 5
+        third = [state(30, 5), state(10, 5, 5, 11, 0.6, 0.9)]
+        run = write_calibrated(tmp_path, [first, second, third])
+        found = run.calibrated()
+        assert [(one.strategy, one.round) for one in found] == [("ital", i) for i in (1, 4, 5)]
+        for one in found:
+            assert one.brier == pytest.approx((0.1 + 0.2 + 0.6) / 3)
+            assert one.log_loss == pytest.approx((0.2 + 0.4 + 0.9) / 3)
+            assert one.ratio == pytest.approx(1.2)  # of 1.2, 0.5 and 2
+            assert one.coverage == pytest.approx(2 / 3)
+
+    def test_after_some_rounds_and_the_last(self, tmp_path):
+        for number, expected in ((2, [1, 2]), (10, [1, 4, 6, 10]), (12, [1, 4, 6, 10, 12])):
+            run = write_calibrated(tmp_path / str(number), [[state(12, 10)] * (1 + number)])
+            assert [one.round for one in run.calibrated()] == expected
+
+    def test_no_interval_no_coverage(self, tmp_path):
+        run = write_calibrated(tmp_path, [[state(30, 10), state(12, 10)]])
+        assert [one.coverage for one in run.calibrated()] == [None]
+
+    def test_reliability_is_of_what_was_told_after_answers(self):
+        bins = [([8, 2], [0.4, 1.2], [1, 2]), ([5, 1], [0.2, 0.9], [0, 1])]
+        before = state(1, 1, bins=([100, 100], [50.0, 50.0], [9, 9]))
+        rounds = [[before] * 2, [state(1, 1, bins=one) for one in bins]]
+        counts, sums, hits = tables.reliability(rounds)
+        assert counts.tolist() == [13, 3] + [0] * 8
+        np.testing.assert_allclose(sums, [0.6, 2.1] + [0] * 8)
+        assert hits.tolist() == [1, 3] + [0] * 8
+
+    def test_runs_of_earlier_versions_have_none(self, tmp_path):
+        write(tmp_path)
+        (run,) = tables.read(tmp_path)
+        assert run.calibrations() == {}
+        assert run.calibrated() == []
+
+    def test_words_for_base_rates(self, tmp_path):
+        for name, rate in (("a", None), ("b", "learn"), ("c", 0.05)):
+            write(tmp_path / name, base_rate=rate)
+        assert [run.base_rate for run in tables.read(tmp_path)] == ["none", "learnt", "0.05"]
+
+
 def test_standings(tmp_path):
     write(tmp_path / "butterflies", levels=(0.9, 0.6, 0.3))
     write(tmp_path / "usps", "usps", levels=(0.5, 0.8, 0.2))
@@ -136,10 +220,14 @@ def test_standings(tmp_path):
     assert [run.name for run in runs] == ["butterflies", "usps"]
     write(tmp_path / "usps-blend", "usps", user="blend")
     write(tmp_path / "usps-64", "usps", pca=64)
+    write(tmp_path / "usps-rate-learn", "usps", base_rate="learn")
     runs = tables.read(tmp_path)
+    # Other users, fewer dimensions and other base rates are other experiments.
+    assert [run.name for run in tables.alike(runs)["none"]] == ["butterflies", "usps"]
+    assert tables.alike(runs).keys() == {"none"}
+    runs = tables.alike(runs)["none"]
+    assert tables.alike(runs[:1]) == {}
     found = tables.standings(runs)
-    runs = [run for run in runs if run.name in ("butterflies", "usps")]
-    assert tables.standings(runs[:1]) == []
     assert [one.strategy for one in found] == ["border", "ital", "random"]
     assert [one.mean_rank for one in found] == [1.5, 1.5, 3.0]
     assert found[0].ranks == {"butterflies": 2, "usps": 1}

@@ -16,6 +16,7 @@ from ital import checks, strategies
 from ital.baserate import BaseRate, prior_of
 from ital.checks import IntArray
 from ital.evaluation import metrics
+from ital.evaluation.calibration import Calibration
 from ital.evaluation.datasets import NAMES, Dataset, Task, load
 from ital.evaluation.protocol import feedback_rounds
 from ital.model import RelevanceModel
@@ -102,6 +103,8 @@ class Result:
     ndcg: list[float]
     questions: list[list[int]]
     answers: list[list[int]]
+    calibration: list[Calibration] | None = None
+    """After the query and after each round; none in results of versions that did not measure it."""
 
 
 class Selector(Protocol):
@@ -213,9 +216,13 @@ class Player:
         named = task.test_relevance != 0
         relevant, vectors = task.test_relevance[named] == 1, task.test[named]
 
-        def quality(search: Search) -> tuple[float, float]:
+        def quality(search: Search) -> tuple[float, float, Calibration]:
             scores = search.predict(vectors)
-            return metrics.average_precision(relevant, scores), metrics.ndcg(relevant, scores)
+            return (
+                metrics.average_precision(relevant, scores),
+                metrics.ndcg(relevant, scores),
+                Calibration.of(search, task.train_relevance),
+            )
 
         user = SimulatedUser(USERS[settings.user], int(chance[1]))
         states = list(
@@ -238,6 +245,7 @@ class Player:
             [state.quality[1] for state in states],
             [state.questions.tolist() for state in states[1:]],
             [state.answers.tolist() for state in states[1:]],
+            [state.quality[2] for state in states],
         )
         return result, [state.seconds for state in states[1:]]
 

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from filelock import FileLock, Timeout
 
 from ital.durable import write_whole
+from ital.evaluation.calibration import Calibration
 from ital.evaluation.experiment import Result, Settings, Unit
 
 _SETTINGS, _LOCK = "settings.json", ".lock"
@@ -103,12 +104,12 @@ class Journal:
         """Put a result on disk."""
         line = {"task": unit.task, "place": unit.place, "seconds": seconds}
         _append(self._path(unit.strategy, "seconds"), line)
-        _append(self._path(unit.strategy, "results"), asdict(result))
+        _append(self._path(unit.strategy, "results"), _content(result))
 
     def results(self, strategy: str) -> list[Result]:
         """All whole results of a strategy, in order."""
         lines = _lines(self._path(strategy, "results"))
-        unique = {(line["task"], line["place"]): Result(**line) for line in lines}
+        unique = {(line["task"], line["place"]): _result(line) for line in lines}
         return [unique[key] for key in sorted(unique)]
 
     def seconds(self, strategy: str) -> list[float]:
@@ -120,11 +121,25 @@ class Journal:
 
     def finish(self, strategy: str) -> None:
         """Put the results of a strategy in order."""
-        lines = [_line(asdict(result)) for result in self.results(strategy)]
+        lines = [_line(_content(result)) for result in self.results(strategy)]
         write_whole(self._path(strategy, "results"), "".join(lines))
 
     def _path(self, strategy: str, kind: str) -> Path:
         return self.folder / kind / f"{quote(strategy, safe='=,')}.jsonl"
+
+
+def _content(result: Result) -> dict[str, Any]:
+    """A result as it stands in a file, where one without calibration stays as it was written."""
+    content = asdict(result)
+    if result.calibration is None:
+        del content["calibration"]
+    return content
+
+
+def _result(content: dict[str, Any]) -> Result:
+    measured = content.pop("calibration", None)
+    states = None if measured is None else [Calibration(*state) for state in measured]
+    return Result(**content, calibration=states)
 
 
 def _line(content: dict[str, Any]) -> str:

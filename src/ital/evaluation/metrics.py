@@ -1,10 +1,13 @@
-"""Measures of retrieval: average precision, and the area under a curve of it."""
+"""Measures of retrieval and of probabilities, and the area under a curve of them."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import average_precision_score, ndcg_score
+
+_LEAST = 1e-15
+"""Probability, so that one that is wrong and sure of it costs 34.5 nats and not everything."""
 
 
 def average_precision(relevant: npt.ArrayLike, scores: npt.ArrayLike) -> float:
@@ -15,6 +18,19 @@ def average_precision(relevant: npt.ArrayLike, scores: npt.ArrayLike) -> float:
 def ndcg(relevant: npt.ArrayLike, scores: npt.ArrayLike) -> float:
     """Normalised discounted cumulative gain of a whole ranking by falling scores."""
     return float(ndcg_score(np.asarray([relevant], dtype=float), np.asarray([scores])))
+
+
+def brier(relevant: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
+    """The mean of (p - r)^2, with r whether an image is relevant; 0 of no images."""
+    errors = np.asarray(probabilities, dtype=float) - np.asarray(relevant, dtype=float)
+    return float(errors @ errors / max(errors.size, 1))
+
+
+def log_loss(relevant: npt.ArrayLike, probabilities: npt.ArrayLike) -> float:
+    """The mean of -log of what the truth was given, 1e-15 at the least; 0 of no images."""
+    chances = np.asarray(probabilities, dtype=float).clip(_LEAST, 1 - _LEAST)
+    given = np.where(np.asarray(relevant, dtype=bool), chances, 1 - chances)
+    return float(-np.log(given).sum() / max(given.size, 1))
 
 
 def area_under_curve(curve: npt.ArrayLike) -> float:

@@ -1,4 +1,4 @@
-"""Learning curves as pictures."""
+"""Learning curves and calibrations as pictures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ital.evaluation.tables import Run, interval
+from ital.evaluation.tables import Run, interval, ratios, reliability
 
 _COLOURS = {
     "ital": "#e07b00",
@@ -43,7 +43,6 @@ def colour(strategy: str) -> str:
 def learning_curves(run: Run, ink: str = LIGHT) -> Any:
     """Mean average precision after each round, with bands of 95 % confidence."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(8.5, 5), layout="constrained")
     axes = figure.subplots()
@@ -63,38 +62,94 @@ def learning_curves(run: Run, ink: str = LIGHT) -> Any:
             zorder=3 if first else 2,
             label=f"{row.strategy}  {row.area:.3f}",
         )
-    axes.set_xlabel("round of feedback", color=ink)
-    axes.set_ylabel("mean average precision", color=ink)
     axes.set_title(run.name, color=ink)
-    axes.set_xlim(0, max(1, len(rounds) - 1))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.tick_params(colors=ink)
-    axes.grid(alpha=0.25)
-    for side, spine in axes.spines.items():
-        spine.set(visible=side in ("left", "bottom"), color=ink)
-    legend = axes.legend(
-        loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, title="area under the curve"
-    )
-    for text in (*legend.get_texts(), legend.get_title()):
-        text.set_color(ink)
+    _rounds(axes, len(rounds))
+    _dress(axes, "round of feedback", "mean average precision", ink)
+    _legend(axes, "area under the curve", ink)
     figure.patch.set_alpha(0)
-    axes.patch.set_alpha(0)
     return figure
 
 
+def calibration(run: Run, ink: str = LIGHT) -> Any:
+    """How often images are relevant that are said to be so, and how many are expected."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    found = run.calibrations()
+    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot([0, 1], [0, 1], color=ink, linewidth=1, linestyle=":")
+    right.axhline(1, color=ink, linewidth=1, linestyle=":")
+    for label, rounds in found.items():
+        shade, order = colour(label), 3 if label == "ital" else 2
+        width = 3 if label == "ital" else 1.6
+        counts, sums, hits = reliability(rounds)
+        some = counts > 0
+        told, true = sums[some] / counts[some], hits[some] / counts[some]
+        left.plot(told, true, color=shade, linewidth=width, zorder=order, marker="o", clip_on=False)
+        quarters = np.array([np.quantile(ratios(states), [0.25, 0.5, 0.75]) for states in rounds]).T
+        places = np.arange(len(rounds))
+        right.fill_between(places, quarters[0], quarters[2], color=shade, alpha=0.12, linewidth=0)
+        right.plot(places, quarters[1], color=shade, linewidth=width, zorder=order, label=label)
+    left.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    right.set_yscale("log")
+    low, high = right.get_ylim()
+    # Small errors are not to look large.
+    right.set_ylim(min(low, 0.5), max(high, 2.0))
+    right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    right.yaxis.set_minor_locator(NullLocator())
+    right.yaxis.set_major_formatter("{x:g}")
+    _rounds(right, max(map(len, found.values())))
+    left.set_title("Reliability, all rounds together", color=ink, fontsize="medium")
+    right.set_title("Relevant images, median and quartiles", color=ink, fontsize="medium")
+    _dress(left, "P(R = 1)", "share of relevant images", ink)
+    _dress(right, "round of feedback", "expected / true number", ink)
+    _legend(right, "strategy", ink)
+    figure.suptitle(f"{run.name}, base rate: {run.base_rate}", color=ink)
+    figure.patch.set_alpha(0)
+    return figure
+
+
+def _rounds(axes: Any, points: int) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlim(0, max(1, points - 1))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _dress(axes: Any, x: str, y: str, ink: str) -> None:
+    axes.set_xlabel(x, color=ink)
+    axes.set_ylabel(y, color=ink)
+    axes.tick_params(colors=ink, which="both")
+    axes.grid(alpha=0.25)
+    for side, spine in axes.spines.items():
+        spine.set(visible=side in ("left", "bottom"), color=ink)
+    axes.patch.set_alpha(0)
+
+
+def _legend(axes: Any, title: str, ink: str) -> None:
+    legend = axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, title=title)
+    for text in (*legend.get_texts(), legend.get_title()):
+        text.set_color(ink)
+
+
 def save(run: Run, folder: Path) -> list[Path]:
-    """The curves as PNG and SVG."""
-    figure = learning_curves(run)
-    paths = [folder / f"curves-{run.name}.{kind}" for kind in ("png", "svg")]
-    for path in paths:
-        figure.savefig(path, dpi=130, facecolor="white")
+    """The curves as PNG and SVG, and the calibrations if there are any."""
+    figures = {"curves": learning_curves(run)}
+    if run.calibrations():
+        figures["calibration"] = calibration(run)
+    paths = []
+    for name, figure in figures.items():
+        for kind in ("png", "svg"):
+            paths.append(folder / f"{name}-{run.name}.{kind}")
+            figure.savefig(paths[-1], dpi=130, facecolor="white")
     return paths
 
 
-def svg(run: Run, ink: str) -> str:
-    """The curves as SVG to stand in a page."""
+def svg(figure: Any, label: str) -> str:
+    """A figure as SVG to stand in a page."""
     buffer = io.StringIO()
-    learning_curves(run, ink).savefig(buffer, format="svg")
+    figure.savefig(buffer, format="svg")
     text = buffer.getvalue()
-    label = html.escape(f"Learning curves on {run.name}")
+    label = html.escape(label)
     return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

@@ -9,12 +9,16 @@ import numpy as np
 from scipy import stats
 
 from ital.evaluation import published
+from ital.evaluation.calibration import Calibration
 from ital.evaluation.experiment import Result, Settings
 from ital.evaluation.journal import Journal
 from ital.evaluation.metrics import area_under_curve, published_area
 from ital.gaussian import FloatArray
 
 CONFIDENCE = 0.95
+
+ROUNDS = (1, 4, 6, 10)
+"""After which calibration stands in tables, and after the last."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,20 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Calibrated:
+    """What P(R = 1) of one strategy was worth after a round."""
+
+    strategy: str
+    round: int
+    brier: float
+    log_loss: float
+    ratio: float
+    """The median of the expected over the true number of relevant images."""
+    coverage: float | None
+    """The part of the queries with an interval whose interval holds the true number."""
+
+
+@dataclass(frozen=True)
 class Run:
     """A finished or unfinished experiment, read from its folder."""
 
@@ -64,15 +82,78 @@ class Run:
         """All features and a perfect user, as in Table 1."""
         return self.settings.user == "perfect" and self.settings.pca is None
 
+    @property
+    def base_rate(self) -> str:
+        """The base rate of the model in words."""
+        rate = self.settings.base_rate
+        if rate is None:
+            return "none"
+        return "learnt" if isinstance(rate, str) else f"{rate:g}"
+
     def curves(self, strategy: str) -> FloatArray:
         """Average precisions, a row for each query and a column for each round."""
         return curves([result.precision for result in self.results[strategy]])
+
+    def calibrations(self) -> dict[str, list[list[Calibration]]]:
+        """States round by round, of all queries each, of the strategies that have them.
+
+        A search that ended early stays as it was.
+        """
+        found = {}
+        for row in self.rows:
+            states = [result.calibration for result in self.results[row.strategy]]
+            known = [one for one in states if one is not None]
+            if len(known) == len(states):
+                rounds = range(max(map(len, known)))
+                found[row.strategy] = [[one[min(i, len(one) - 1)] for one in known] for i in rounds]
+        return found
+
+    def calibrated(self) -> list[Calibrated]:
+        """The table of calibrations, strategy by strategy."""
+        return [
+            _calibrated(label, number, states)
+            for label, rounds in self.calibrations().items()
+            for number, states in enumerate(rounds)
+            if number in (*ROUNDS, len(rounds) - 1)
+        ]
 
 
 def curves(precisions: list[list[float]]) -> FloatArray:
     """Curves of equal length: where nothing was left to ask, quality stays as it was."""
     rounds = max(len(one) for one in precisions)
     return np.array([one + one[-1:] * (rounds - len(one)) for one in precisions])
+
+
+def ratios(states: list[Calibration]) -> FloatArray:
+    """The expected over the true number of relevant images, query by query."""
+    return np.array([one.expected / one.relevant for one in states])
+
+
+def reliability(rounds: list[list[Calibration]]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Bins of P(R = 1), of all queries after all answers: images, sums of P, relevant ones."""
+    states = [one for some in rounds[1:] for one in some]
+    counts, sums, hits = (
+        np.sum([getattr(one, name) for one in states], axis=0, dtype=float)
+        for name in ("counts", "sums", "hits")
+    )
+    return counts, sums, hits
+
+
+def _calibrated(strategy: str, number: int, states: list[Calibration]) -> Calibrated:
+    # People are told whole numbers.
+    held = [
+        round(one.low) <= one.relevant <= round(one.high)
+        for one in states
+        if one.low is not None and one.high is not None
+    ]
+    return Calibrated(
+        strategy,
+        number,
+        float(np.mean([one.brier for one in states])),
+        float(np.mean([one.log_loss for one in states])),
+        float(np.median(ratios(states))),
+        float(np.mean(held)) if held else None,
+    )
 
 
 def interval(values: FloatArray) -> FloatArray | None:
@@ -186,14 +267,21 @@ class Standing:
         return float(np.mean(list(self.ranks.values())))
 
 
-def standings(runs: list[Run]) -> list[Standing]:
-    """The strategies that are in all runs, by their mean ranks, as in Table 1.
+def alike(runs: list[Run]) -> dict[str, list[Run]]:
+    """Runs that can be ranked together, two or more, by their base rates.
 
-    Runs with users who err, or over fewer dimensions, are other experiments on the same data.
+    Runs with users who err, over fewer dimensions, or under another base rate are other experiments
+    on the same data.
     """
-    runs = [run for run in runs if run.is_plain]
-    if len(runs) < 2:
-        return []
+    plain = [run for run in runs if run.is_plain]
+    found = {
+        one.base_rate: [run for run in plain if run.base_rate == one.base_rate] for one in plain
+    }
+    return {rate: some for rate, some in found.items() if len(some) > 1}
+
+
+def standings(runs: list[Run]) -> list[Standing]:
+    """The strategies that are in all of some runs, by their mean ranks, as in Table 1."""
     areas = {run.name: {row.strategy: row.area for row in run.rows} for run in runs}
     common = set.intersection(*(set(one) for one in areas.values()))
     found = [

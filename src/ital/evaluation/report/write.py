@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from ital.evaluation import plots, tables
 from ital.evaluation.report.cases import cases
-from ital.evaluation.tables import Row, Run
+from ital.evaluation.tables import Calibrated, Row, Run
 
 COLUMNS = {
     "rank": "rank",
@@ -23,6 +24,15 @@ COLUMNS = {
     "difference": "difference",
     "seconds": "seconds a batch",
     "queries": "queries",
+}
+
+CALIBRATION = {
+    "strategy": "strategy",
+    "round": "after round",
+    "brier": "Brier score",
+    "log_loss": "log loss",
+    "ratio": "expected / true",
+    "coverage": "in 80 % interval",
 }
 
 
@@ -41,14 +51,18 @@ def write(folder: Path) -> list[Path]:
     known = {
         "runs": runs,
         "columns": columns,
+        "calibration": _calibration,
         "text": text,
-        "standings": tables.standings(runs),
-        "plain": [run for run in runs if run.is_plain],
+        "together": {
+            rate: (some, tables.standings(some)) for rate, some in tables.alike(runs).items()
+        },
+        "calibration_titles": CALIBRATION,
+        "last": _last(runs),
     }
     markdown.write_text(environment.get_template("report.md.jinja").render(known), encoding="utf-8")
     page.write_text(
         environment.get_template("report.html.jinja").render(
-            known, svg=plots.svg, ink={"light": plots.LIGHT, "dark": plots.DARK}, cases=cases
+            known, plots=plots, ink={"light": plots.LIGHT, "dark": plots.DARK}, cases=cases
         ),
         encoding="utf-8",
     )
@@ -58,25 +72,50 @@ def write(folder: Path) -> list[Path]:
 
 def columns(run: Run) -> dict[str, str]:
     """The columns of a run's table that say anything, with their titles."""
+    return _telling(COLUMNS, run.rows)
+
+
+def _calibration(run: Run) -> dict[str, str]:
+    """The same of its table of calibrations."""
+    return _telling(CALIBRATION, run.calibrated())
+
+
+def _telling(titles: Mapping[str, str], rows: Sequence[Row | Calibrated]) -> dict[str, str]:
     return {
         column: title
-        for column, title in COLUMNS.items()
-        if any(getattr(row, column) is not None for row in run.rows)
+        for column, title in titles.items()
+        if any(getattr(row, column) is not None for row in rows)
     }
 
 
-def text(row: Row, column: str) -> str:
+def _last(runs: list[Run]) -> list[tuple[Run, Row, Calibrated]]:
+    """Every strategy of every run, as calibrated as it was in the end."""
+    found = []
+    for run in runs:
+        # Later rounds take the place of earlier ones.
+        in_the_end = {one.strategy: one for one in run.calibrated()}
+        found += [
+            (run, row, in_the_end[row.strategy]) for row in run.rows if row.strategy in in_the_end
+        ]
+    return found
+
+
+def text(row: Row | Calibrated, column: str) -> str:
     """A value as it stands in a table."""
     value = getattr(row, column)
     if value is None:
         return ""
     match column:
-        case "strategy" | "rank" | "queries":
+        case "strategy" | "rank" | "queries" | "round":
             return str(value)
         case "p_value":
             return "< 0.001" if value < 0.001 else f"{value:.3f}"
         case "difference":
             return f"{value:+.4f}"
+        case "ratio":
+            return f"{value:.2f}"
+        case "coverage":
+            return f"{100 * value:.0f} %"
         case _:
             return f"{value:.4f}"
 
