@@ -371,6 +371,8 @@ class TestSearches:
         assert abs(apart[table["balanced"]]) == min(map(abs, apart.values()))
         # An export holds the pictures that were counted.
         (point,) = [one for one in points if one["probability"] == table["balanced"]]
+        alike = [one["probability"] for one in points if one["count"] == point["count"]]
+        assert table["balanced"] == alike[len(alike) // 2]
         options = {"format": "json", "threshold": table["balanced"]}
         found = json.loads(client.get(f"{url}/export", params=options).text)["pictures"]
         assert [one["id"] for one in found] == [
