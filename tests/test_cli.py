@@ -148,7 +148,7 @@ class TestCollections:
         options = ("--format", "copies", "--threshold", 0.9)
         result = invoke("export", store, tmp_path / "search.json", "--out", out, *options)
         assert result.exit_code == 0, result.output
-        assert (out / "2-1.png").exists()
+        assert (out / "1-1.png").exists(), "what was asked for comes first"
         assert invoke("export", store, tmp_path / "search.json", "--out", out).exit_code == 2
         assert invoke("import", tmp_path / "x.npy", "--to", tmp_path / "s").exit_code == 2
 
