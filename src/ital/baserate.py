@@ -12,6 +12,7 @@ in a thousand images and in a million.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -63,6 +64,17 @@ _LEAST_WORTH = 1e-3
 """Of an answer, below which it is hardly believed at all."""
 
 
+@lru_cache(maxsize=64)  # until there is another query, it is asked for after every round
+def _share(means: bytes, variances: bytes, scales: bytes) -> FloatArray:
+    """The mean over images of P(R = 1), a row for each scale and a column for each border."""
+    mean, variance, s = (np.frombuffer(one) for one in (means, variances, scales))
+    deviations = np.sqrt(np.maximum(variance, _SMALL))
+    certain = (mean - BORDERS[:, None]) / (s[:, None, None] * deviations)
+    share: FloatArray = special.ndtr(certain).mean(axis=2)
+    share.flags.writeable = False
+    return share
+
+
 @dataclass(frozen=True)
 class Posterior:
     """Weights of scales and borders, which form a grid."""
@@ -78,9 +90,8 @@ class Posterior:
     def of(evidence: Evidence, rate: float | None) -> Posterior:
         """Given the answers; with a ``rate``, the number of relevant images is all but given."""
         scales = SCALES / np.sqrt(max(evidence.prior_variance, _SMALL))
+        share = _share(evidence.means.tobytes(), evidence.variances.tobytes(), scales.tobytes())
         s, b = scales[:, None, None], BORDERS[:, None]
-        deviations = np.sqrt(np.maximum(evidence.variances, _SMALL))
-        share = special.ndtr((evidence.means - b) / (s * deviations)).mean(axis=2)
         if rate is None:
             expected, spread = min(EXPECTED, evidence.images / _LEAST_OTHERS), _SPREAD
         else:

@@ -29,6 +29,9 @@ EXPECTED = 50.0
 
 _LEAST_EPSILON = 0.01
 
+_FEW, _KEPT = 256, 4096
+"""Vectors whose part of the average is kept, at a time and in all."""
+
 
 def epsilon(images: int) -> float:
     """The variance of what is known of the average over a pool, in units of its own.
@@ -76,6 +79,7 @@ class Conditioned(Covariance):
         within = super().between(self._sample, self._sample).mean()
         self._deviation = float(np.sqrt(within * (1 + epsilon(len(pool)))))
         self._row = pool.mean_of(self._sample, kernel) / self._deviation
+        self._known: dict[bytes, float] = {}
 
     @classmethod
     def of(cls, pool: Pool, kernel: Kernel) -> Conditioned:
@@ -83,7 +87,21 @@ class Conditioned(Covariance):
         return pool.kept((cls, kernel), lambda: cls(pool, kernel))
 
     def _at(self, vectors: FloatArray) -> FloatArray:
-        """V_0 at vectors."""
+        """V_0 at vectors. Those of a few are kept: labelled ones are asked for again and again."""
+        if len(vectors) > _FEW:
+            return self._average(vectors)
+        return np.array([self._at_one(vector) for vector in vectors])
+
+    def _at_one(self, vector: FloatArray) -> float:
+        # One by one, so that the last digit does not depend on who asks for which together.
+        known, key = self._known, vector.tobytes()
+        if key not in known:
+            if len(known) >= _KEPT:
+                known = self._known = {}
+            known[key] = float(self._average(vector[None])[0])
+        return known[key]
+
+    def _average(self, vectors: FloatArray) -> FloatArray:
         at: FloatArray = super().between(vectors, self._sample).mean(axis=1) / self._deviation
         return at
 
