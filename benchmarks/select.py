@@ -7,7 +7,9 @@ b. a whole round, `suggest(4)` and `answer`, against four passes `X @ x` over th
 c. peak memory beyond the features with 41 labels;
 d. how many candidates were evaluated at each step;
 e. what the base rate adds: a round with it against a round of the paper's prior, search by search,
-   and the average over the pool that it needs once, against the four passes.
+   and the average over the pool that it needs once, against the four passes;
+f. what is told after a round (count, thresholds, what the next batch is likely to change), against
+   the round.
 
     python benchmarks/select.py --out build/select.json
 
@@ -39,6 +41,7 @@ import numpy.typing as npt
 
 import ital
 import oracle
+from ital import insight
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
@@ -116,12 +119,20 @@ def evaluated_candidates(search: ital.Search) -> list[int]:
     return greedy.evaluated
 
 
+def tell(search: ital.Search, batch: npt.NDArray[np.int64]) -> None:
+    """All that the page says of a search."""
+    insight.relevant(search)
+    insight.thresholds(search)
+    insight.outlook(search, batch)
+
+
 def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
     features, cluster = clustered(n, d, spectrum)
     vector = features[0].copy()
     numbers = (1, 2, 10)
     ratios: dict[int, list[float]] = {number: [] for number in numbers}
     added: dict[int, list[float]] = {number: [] for number in numbers}
+    told: dict[int, list[float]] = {number: [] for number in numbers}
     last: dict[int, tuple[float, float]] = {}
     before = resident_peak(reset=True)
     pool = Pool(features)
@@ -154,6 +165,8 @@ def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
             if number in numbers:
                 ratios[number].append(took[0] / statistics.median(passes))
                 added[number].append(took[0] / took[1])
+                asked = searches[0].suggest(BATCH)
+                told[number].append(seconds(lambda a=asked, s=searches[0]: tell(s, a)) / took[0])
                 last[number] = took[0], statistics.median(passes)
     counted = ital.Search(features)
     counted.query(relevant=[17])
@@ -168,6 +181,7 @@ def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
                 "ratio": statistics.median(ratios[number]),
                 "ratios": ratios[number],
                 "against_the_papers_prior": statistics.median(added[number]),
+                "told_against_the_round": statistics.median(told[number]),
                 "last_round_s": last[number][0],
                 "last_four_passes_s": last[number][1],
             }
@@ -209,6 +223,7 @@ def main() -> None:
                 f"all {', '.join(f'{r:.2f}' for r in one['ratios'])})"
             )
             print(f"(e) against the paper's prior: {one['against_the_papers_prior']:.2f}x")
+            print(f"(f) what is told / the round: {one['told_against_the_round']:.2f}x")
         print(
             f"(e) the average over the pool, once: {measured['average_s']:.2f} s, "
             f"{measured['average_ratio']:.1f}x four passes"
