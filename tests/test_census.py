@@ -112,7 +112,12 @@ def test_roots_of_copies(seed, copies):
     vectors = np.random.default_rng(seed).standard_normal((3, 3)).repeat(copies, axis=0)
     covariance = vectors @ vectors.T
     found = root(covariance)
-    np.testing.assert_allclose(found @ found.T, covariance, atol=1e-6)
+    np.testing.assert_allclose(found @ found.T, covariance, atol=1e-6 * covariance.max())
+
+
+def test_the_root_of_nothing():
+    assert not root(np.zeros((3, 3))).any()
+    assert root(np.empty((0, 0))).shape == (0, 0)
 
 
 def test_beliefs_are_drawn_as_often_as_they_are_likely():

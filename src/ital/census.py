@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg
 
 from ital import gaussian
 from ital.checks import IntArray
@@ -31,8 +32,11 @@ IMAGES = 400
 DRAWS = 1000
 """The ends of an 80 % interval are then quantiles that are right within a hundredth."""
 
-_SMALL = 1e-9
-"""The least chance and the least variance, in units of the largest: copies have to leave a root."""
+_LEAST = 1e-9
+"""Chance, before all are brought to their sum."""
+
+_ADDED = (1e-9, 1e-7, 1e-5, 1e-3, 1.0)
+"""To variances, in units of the largest: the first with which rounding leaves a root."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def sample(probabilities: FloatArray, count: int = IMAGES) -> tuple[IntArray, Fl
     """
     if len(probabilities) <= count:
         return np.arange(len(probabilities)), np.ones(len(probabilities))
-    worth = np.maximum(np.sqrt(probabilities * (1 - probabilities)), _SMALL)
+    worth = np.maximum(np.sqrt(probabilities * (1 - probabilities)), _LEAST)
     chances = np.zeros(len(worth))
     certain = chances > 1
     while True:
@@ -92,7 +96,14 @@ def sample(probabilities: FloatArray, count: int = IMAGES) -> tuple[IntArray, Fl
 
 
 def root(covariance: FloatArray) -> FloatArray:
-    """A matrix whose square is the covariance, but for what rounding makes of copies."""
-    values, vectors = np.linalg.eigh(covariance)
-    found: FloatArray = vectors * np.sqrt(np.maximum(values, _SMALL * max(values[-1], 0.0)))
-    return found
+    """A lower triangle whose square is the covariance, and as little more as copies need."""
+    largest = covariance.diagonal().max(initial=0.0)
+    for added in _ADDED:
+        try:
+            lower: FloatArray = linalg.cholesky(
+                covariance + added * largest * np.eye(len(covariance)), lower=True
+            )
+        except linalg.LinAlgError:
+            continue
+        return lower
+    return np.zeros_like(covariance)  # nothing varies
