@@ -47,6 +47,8 @@ class Census:
     """Of P(R = 1) of the first images of the ranking: of none, of one, of two, and so on."""
     places: IntArray
     """Of the images of the sample in the ranking, ascending."""
+    chances: FloatArray
+    """c of each of them."""
     excess: npt.NDArray[np.float32]
     """The sum of (I - p) / c over the first images of the sample, shape (draws, 1 + images)."""
 
@@ -64,7 +66,7 @@ class Census:
         process += model.mean[rows] + (model.belief.border - borders)[:, None]
         excess = np.zeros((DRAWS, 1 + len(rows)), dtype=np.float32)
         np.cumsum(((process > 0) - expected[places]) / chances, axis=1, out=excess[:, 1:])
-        return Census(np.append(0.0, np.cumsum(expected)), places, excess)
+        return Census(np.append(0.0, np.cumsum(expected)), places, chances, excess)
 
     def relevant(self, first: int) -> FloatArray:
         """How many of the first images of the ranking are relevant in each draw."""

@@ -67,11 +67,12 @@ def relevant(search: Search) -> Estimate | None:
 
 def thresholds(search: Search, steps: int = 100) -> list[Threshold]:
     """Count, expected precision and expected recall at ``steps`` + 1 thresholds from 0 to 1."""
-    ranking, counted = search.ranking(), search.census()
+    counted = search.census()
+    ascending = np.sort(search.ranking().probabilities)
     total, everything = float(counted.sums[-1]), counted.relevant(len(search))
     found: list[Threshold] = []
     for step in range(steps + 1):
-        count = ranking.above(step / steps)
+        count = len(ascending) - int(np.searchsorted(ascending, step / steps))
         if found and count == found[-1].count:
             found.append(replace(found[-1], probability=step / steps))
             continue
@@ -101,18 +102,18 @@ def outlook(search: Search, batch: IntArray) -> float | None:
     """
     if not can_tell(search) or not len(batch):
         return None
-    model, ranking = search.model, search.ranking()
+    model, ranking, counted = search.model, search.ranking(), search.census()
     rng = np.random.default_rng(len(model.labels))
-    places, chances = census.sample(ranking.probabilities)
-    rows, asked = ranking.rows[places], np.array([model.pool.row(int(one)) for one in batch])
+    rows = ranking.rows[counted.places]
+    asked = np.array([model.pool.row(int(one)) for one in batch])
     answers, times = np.unique(
         _answers(*model.joint(asked), search.user, rng), axis=0, return_counts=True
     )
     before = model.probabilities(rows)
     after = gaussian.positive_probability(*model.foreseen(rows, asked, answers))
-    change = (after - before) / chances
+    change = (after - before) / counted.chances
     moved = np.abs(change).sum(axis=1)
-    either = ranking.probabilities.sum() + (change.sum(axis=1) + moved) / 2
+    either = counted.sums[-1] + (change.sum(axis=1) + moved) / 2
     return float(times @ (moved / np.maximum(either, moved)) / times.sum()) if moved.any() else 0.0
 
 
