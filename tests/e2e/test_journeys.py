@@ -321,7 +321,8 @@ def test_on_a_phone(open_page):
     answer_round(page)
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 360
-    # A result that the keys go to is not under the bar.
+    # A result that the keys go to is not under the bar, which has all its lines by then.
+    expect(page.get_by_test_id("threshold")).to_be_visible()
     results = page.get_by_test_id("results")
     first = results.locator("[data-open]").first
     first.focus()
