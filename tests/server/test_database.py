@@ -113,6 +113,8 @@ def test_the_first_schema_is_brought_up_to_date(address):
 def test_two_servers_begin_at_once(address):
     with ThreadPoolExecutor(4) as pool:
         for database in pool.map(Database, [address] * 4):
+            with database.reading() as session:
+                assert session.get(SearchRow, "none") is None, "its tables are there"
             database.close()
 
 
