@@ -261,3 +261,12 @@ def test_binary_entropy(probabilities):
     p = np.array(probabilities)
     expected = special.entr(p) + special.entr(1 - p)
     np.testing.assert_allclose(gaussian.binary_entropy(p), expected, atol=1e-14)
+
+
+@given(st.floats(-1e3, 1e3), st.sampled_from([0.0, 1e-12, 0.3, 1.0, 1e6]))
+def test_sign_entropy(mean, variance):
+    mean = mean if abs(mean) > 1e-150 else 0.0  # the squares of lesser ones are 0
+    exact = gaussian.binary_entropy(gaussian.positive_probability(mean, variance))
+    if variance or mean:
+        assert abs(gaussian.sign_entropy(mean, variance) - exact) <= 0.0028 * np.log(2)
+    assert gaussian.sign_entropy(0.0, variance) == np.log(2)

@@ -30,6 +30,9 @@ FloatArray = npt.NDArray[np.float64]
 MAX_DIMENSIONS = 6
 """Tables of more dimensions are refused: the cost grows about tenfold with each."""
 
+ENTROPY_RATE = 1 / (np.pi * np.log(2))
+"""Gives ``sign_entropy`` the curvature of the entropy at 0."""
+
 _FAR = 40.0
 """Phi(-40) underflows: a standardised mean beyond it is a sign that is certain."""
 
@@ -179,6 +182,17 @@ def binary_entropy(probability: FloatArray) -> FloatArray:
     result: FloatArray = -probability * np.log(np.maximum(probability, tiny))
     result -= other * np.log(np.maximum(other, tiny))
     return result
+
+
+def sign_entropy(mean: npt.ArrayLike, variance: npt.ArrayLike) -> FloatArray:
+    """About the entropy of the sign of Gaussians, in nats: log(2) exp(-rate mean^2 / variance).
+
+    It is off by at most 0.0028 log(2); ``binary_entropy`` takes many times as long.
+    """
+    with np.errstate(over="ignore"):
+        squared = np.square(mean) / np.maximum(variance, np.finfo(float).tiny)
+        entropy: FloatArray = np.log(2) * np.exp(-ENTROPY_RATE * squared)
+    return entropy
 
 
 def _standard(mean: FloatArray, variance: FloatArray) -> FloatArray:

@@ -91,6 +91,17 @@ class RelevanceModel:
         return self.scale * self.kernel.least_noise
 
     @property
+    def answer_noise(self) -> float:
+        """The variance of what an answer is off by: noise, and that it may be wrong."""
+        _, noise = self.prior.reading(self._mistake, self._mean_variance)
+        return self.least_noise + self.scale * noise
+
+    def read(self, answers: FloatArray) -> FloatArray:
+        """What answers of 1 and -1 say of the process, to be compared with ``mean``."""
+        worth, _ = self.prior.reading(self._mistake, self._mean_variance)
+        return worth * answers - self.belief.border
+
+    @property
     def labelled_vectors(self) -> FloatArray:
         """The features of what is labelled, in the order of ``labels``. Not to be written to."""
         vectors = self._factor.vectors.view()
@@ -214,15 +225,14 @@ class RelevanceModel:
         """
         known, cov = self.joint(batch)
         across = self.covariances(batch, images)
-        worth, noise = self.prior.reading(self._mistake, self._mean_variance)
-        cov[np.diag_indices_from(cov)] += self.least_noise + self.scale * noise
+        cov[np.diag_indices_from(cov)] += self.answer_noise
         means = np.tile(self.mean[images], (len(answers), 1))
         variances = np.tile(self.variance[images], (len(answers), 1))
         for row, answer in enumerate(answers):
             said = np.flatnonzero(answer)
             lower: FloatArray = cholesky(cov[np.ix_(said, said)], lower=True)
             columns = solve(lower, across[said])
-            surprise = worth * answer[said] - self.belief.border - known[said]
+            surprise = self.read(answer[said]) - known[said]
             means[row] += solve(lower, surprise) @ columns
             variances[row] -= np.einsum("ij,ij->j", columns, columns)
         return means, np.maximum(variances, 0.0)

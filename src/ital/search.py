@@ -69,7 +69,7 @@ class Search:
     def __init__(
         self,
         features: npt.ArrayLike | Pool,
-        strategy: str | tuple[str, Mapping[str, Any]] | Strategy = "ital",
+        strategy: str | tuple[str, Mapping[str, Any]] | Strategy = strategies.DEFAULT,
         user: UserModel | Literal["learn"] | None = None,
         base_rate: BaseRate = "learn",
         length_scale: float | None = None,

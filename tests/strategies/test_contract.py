@@ -23,9 +23,9 @@ VARIANTS = [
 ]
 
 
-def test_the_fifteen_of_the_paper():
+def test_all_names():
     assert strategies.names() == [
-        "adaptal", "border", "border_div", "emoc", "entropy", "ital", "mcmi", "random", "rbmal",
+        "adaptal", "border", "border_div", "context", "emoc", "entropy", "ital", "mcmi", "random", "rbmal",
         "sud", "tcal", "topscoring", "unc", "usdm", "var",
     ]  # fmt: skip
 

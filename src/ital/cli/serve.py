@@ -97,9 +97,9 @@ def demo(
 ) -> None:
     """Index the sample of 2,465 emoji, and search it with a simulated user.
 
-    Prints the questions and answers of every round and the average precision of ital beside random
-    questions and questions about the top results, and saves a picture of it all. With --serve, the
-    sample is served instead, for you to search it.
+    Prints the questions and answers of every round and the average precision beside that of the
+    paper's questions and of questions about the top results, and saves a picture of it all. With
+    --serve, the sample is served instead, for you to search it.
     """
     from ital.collection.emoji import sample
     from ital.evaluation import demo as first

@@ -17,7 +17,7 @@ from ital.evaluation.metrics import average_precision
 from ital.evaluation.protocol import Round, feedback_rounds
 from ital.search import Search
 
-STRATEGIES = ("ital", "random", "topscoring")
+STRATEGIES = ("context", "ital", "topscoring")
 COLOURS = {1: "#2e9e4f", -1: "#d64541", 0: "#9a9a9a"}
 """Frames of questions by their answers: relevant, irrelevant, cannot say."""
 
@@ -75,7 +75,7 @@ def draw(demo: Demo, path: Path) -> None:
     """A row of questions for each round in frames of their answers, and the learning curves."""
     from matplotlib.figure import Figure
 
-    rounds = demo.rounds["ital"]
+    rounds = demo.rounds[STRATEGIES[0]]
     batch = max(len(one.questions) for one in rounds)
     figure = Figure(figsize=(11, 0.75 * len(rounds) + 0.9), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=[batch + 1.6, 8], squeeze=False)[0]
@@ -97,7 +97,9 @@ def draw(demo: Demo, path: Path) -> None:
     axes = right.subplots()
     for strategy, colour in zip(STRATEGIES, ("#e07b00", "#4c78a8", "#8c6bb1"), strict=True):
         curve = demo.curve(strategy)
-        axes.plot(curve, label=strategy, color=colour, linewidth=3 if strategy == "ital" else 1.5)
+        axes.plot(
+            curve, label=strategy, color=colour, linewidth=3 if strategy == STRATEGIES[0] else 1.5
+        )
     axes.set(xlabel="round", ylabel="average precision", ylim=(0, 1.02), xlim=(0, len(rounds) - 1))
     axes.set_title(demo.title, fontsize=11)
     axes.legend(loc="upper left", frameon=False)

@@ -44,7 +44,7 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
 
     def __init__(
         self,
-        strategy: str | tuple[str, Mapping[str, Any]] | Strategy = "ital",
+        strategy: str | tuple[str, Mapping[str, Any]] | Strategy = strategies.DEFAULT,
         user: UserModel | None = None,
         length_scale: float | None = None,
         variance: float = 1.0,

@@ -16,6 +16,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from ital import strategies
+
 _UNSEEN = (
     r"\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     r"\ufeff\ufff9-\uffff"
@@ -126,7 +128,7 @@ class Settings(Schema):
     """How a search asks."""
 
     batch: Annotated[int, Field(ge=1, le=24)] = 4
-    strategy: str = "ital"
+    strategy: str = strategies.DEFAULT
     user: User = User()
     length_scale: Annotated[float, Field(gt=1e-6, lt=1e6)] | None = None
     """The median distance of two pictures if ``null``."""

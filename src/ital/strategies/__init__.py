@@ -4,6 +4,7 @@ from ital.strategies.base import Scored, Stepwise, Strategy, Subsampled
 from ital.strategies.baselines import Random, TopScoring
 from ital.strategies.change import EMOC
 from ital.strategies.clustering import TCAL
+from ital.strategies.context import Context
 from ital.strategies.diversity import RBMAL, BorderDiversity, Variance
 from ital.strategies.information import ITAL, Entropy
 from ital.strategies.lookahead import MCMI, AdaptAL
@@ -11,7 +12,11 @@ from ital.strategies.quadratic import USDM
 from ital.strategies.registry import create, describe, names, register
 from ital.strategies.uncertainty import SUD, Border, Uncertainty
 
+DEFAULT = Context.name
+"""What a search asks with if nobody says otherwise."""
+
 __all__ = [
+    "DEFAULT",
     "EMOC",
     "ITAL",
     "MCMI",
@@ -22,6 +27,7 @@ __all__ = [
     "AdaptAL",
     "Border",
     "BorderDiversity",
+    "Context",
     "Entropy",
     "Random",
     "Scored",

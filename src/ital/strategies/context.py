@@ -1,0 +1,265 @@
+"""Questions about what the ranking is about to show: the "tractable subset of context" of sec. 3.4.
+
+Eq. (3) asks how much answers tell of the relevance of all images. A person wants to know it of the
+images that they will look at, from the top of the ranking down to about as many as are relevant,
+and above all of those among them that are. With pi_c = P(N >= rank of c) for the number N of
+relevant images, the first are drawn as pi_c, the second as pi_c P(R_c = 1). What lies between the
+two, nearest to both in relative entropy, is their geometric mean
+
+    w_c = pi_c sqrt(P(R_c = 1)),
+
+and what the answers F to a batch tell of an image that is drawn so is in proportion to
+
+    sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f)).
+
+A batch is built greedily over the tree of its answers. An answer updates the process in the way in
+which it will update the model: covariances depend on which images were answered, but not on how, so
+that only means differ between the branches of the tree. `docs/method.md` derives this, and tells
+how far off each approximation is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy import special
+
+from ital import gaussian
+from ital.checks import IntArray
+from ital.engine import for_blocks
+from ital.gaussian import ENTROPY_RATE, FloatArray
+from ital.model import RelevanceModel
+from ital.ranking import largest
+from ital.strategies.base import Strategy, by_place
+from ital.strategies.registry import register
+from ital.user import UserModel
+
+SPREAD = 1.0
+"""log N is normal around that of the expected number, as wide as before the first answer."""
+
+SHARE = 4.0
+"""Images of the context for every relevant one that is expected: beyond, pi is less than 0.09."""
+
+LEAST, MOST = 100, 600
+"""Images of the context. The time for a batch grows with their square."""
+
+ENUMERATED = 6
+"""Images up to which all ways to answer a batch are looked at,"""
+
+BRANCHES = 32
+"""and how many of them, the likeliest, beyond that: all that a perfect user has to five images."""
+
+_BLOCK = 16
+"""Candidates whose answers are tried at a time, such that a block stays in a core's cache."""
+
+_TIE = 1e-9
+"""Values closer than this, as a part of the best, count as equal: the lower index wins."""
+
+_TINY = float(np.finfo(float).tiny)
+
+
+@register
+@dataclass(frozen=True)
+class Context(Strategy):
+    """The batch whose answers tell most about the images that are looked for: greedily the largest
+
+        sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f))
+
+    over the context, the best-ranked images, with the answers f of a user who may skip or err. w_c
+    is the chance that the image is looked at, times the root of that it is relevant.
+    ``user`` is that of the search if none is given.
+    """
+
+    user: UserModel | None = None
+
+    name = "context"
+    summary = "The batch whose answers tell most about the pictures that you are looking for."
+    largest_batch = LEAST
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.user, UserModel | None):
+            raise TypeError(f"user must be a UserModel, got {self.user!r}")
+
+    def for_user(self, user: UserModel) -> Self:
+        return replace(self, user=user) if self.user is None else self
+
+    def select(
+        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+    ) -> IntArray:
+        shown = _Shown.of(model, candidates)
+        return shown.images[[position for position, _ in self._steps(model, shown, k)]]
+
+    def select_with_utilities(
+        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+    ) -> tuple[IntArray, FloatArray]:
+        """Utilities are what the answer to one more image adds, in nats."""
+        shown = _Shown.of(model, candidates)
+        positions, gains = zip(*self._steps(model, shown, k), strict=True)
+        utilities = np.full((len(positions), len(candidates)), np.nan)
+        looked_at = np.searchsorted(candidates, shown.images)
+        utilities[:, looked_at] = by_place(np.stack(gains), np.array(positions))
+        return shown.images[list(positions)], utilities
+
+    def score(self, model: RelevanceModel, batch: IntArray) -> float:
+        """What the answers tell of the context, to which the batch belongs, in nats."""
+        known = np.array([name for name in model.labels if name >= 0], dtype=np.int64)
+        unlabelled = np.setdiff1d(np.arange(len(model.pool)), known)
+        shown = _Shown.of(model, unlabelled).beside(batch)
+        tree = _Tree(model, shown, self.user or UserModel())
+        before = tree.doubt()
+        for position in np.searchsorted(shown.images, batch):
+            tree.ask(int(position))
+        return before - tree.doubt()
+
+    def _steps(
+        self, model: RelevanceModel, shown: _Shown, k: int
+    ) -> Iterator[tuple[int, FloatArray]]:
+        """The position of each next image in the context, and what each of them would add."""
+        tree = _Tree(model, shown, self.user or UserModel())
+        taken = np.zeros(len(shown.images), dtype=bool)
+        for _ in range(min(k, len(shown.images))):
+            gains = np.where(taken, -np.inf, tree.gains())
+            best = gains.max()
+            position = int(np.argmax(gains >= best - _TIE * abs(best)))
+            taken[position] = True
+            yield position, gains
+            tree.ask(position)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The images of a context, ascending, and how much each of them matters."""
+
+    images: IntArray
+    weights: FloatArray
+
+    @staticmethod
+    def of(model: RelevanceModel, candidates: IntArray) -> _Shown:
+        """The best-ranked candidates, a few times as many as are expected to be relevant."""
+        expected = max(float(model.probabilities().sum()), 1.0)
+        size = int(min(max(SHARE * expected, LEAST), MOST))
+        ranked = candidates[largest(model.mean[candidates], size)]
+        looked_at = special.ndtr(np.log(expected / np.arange(1, len(ranked) + 1)) / SPREAD)
+        weights = looked_at * np.sqrt(model.probabilities(ranked))
+        order = np.argsort(ranked)
+        return _Shown(ranked[order], weights[order])
+
+    def beside(self, batch: IntArray) -> _Shown:
+        """With the images of a batch, which need not matter."""
+        images = np.union1d(self.images, batch)
+        weights = np.zeros(len(images))
+        weights[np.searchsorted(images, self.images)] = self.weights
+        return _Shown(images, weights)
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """The ways to answer some images of the batch, of which the same ones are answered in all."""
+
+    covariance: FloatArray
+    """Of the context, given answers to these images."""
+    means: FloatArray
+    """Of the context, a row for each way."""
+    chances: FloatArray
+    """Of each way."""
+
+    @property
+    def variance(self) -> FloatArray:
+        return np.maximum(self.covariance.diagonal(), 0.0)
+
+
+class _Tree:
+    """What the answers to a batch may be, and what is known of the context after each."""
+
+    def __init__(self, model: RelevanceModel, shown: _Shown, user: UserModel) -> None:
+        mean, covariance = model.joint(shown.images, keep=False)
+        self._branches = [_Branches(covariance, mean[None], np.ones(1))]
+        self._weights = shown.weights
+        self._noise = model.answer_noise
+        self._values = model.read(np.array([-1.0, 1.0]))
+        self._channel = user.channel[[0, 2]]
+        self._skipped = 1 - user.p_label
+        self._asked = 0
+
+    def doubt(self) -> float:
+        """The entropy that is left in the context, in nats."""
+        return sum(
+            float(one.chances @ gaussian.sign_entropy(one.means, one.variance) @ self._weights)
+            for one in self._branches
+        )
+
+    def gains(self) -> FloatArray:
+        """How much less it would be, in the mean, with an answer to each image of the context."""
+        gains: FloatArray = np.sum([self._gains(one) for one in self._branches], axis=0)
+        return gains
+
+    def _gains(self, branches: _Branches) -> FloatArray:
+        covariance, means, variance = branches.covariance, branches.means, branches.variance
+        answers = self._answers(means, variance, branches.chances)
+        before = gaussian.sign_entropy(means, variance) @ self._weights
+        out: FloatArray = before @ answers.sum(axis=0)
+
+        def try_answers(lo: int, hi: int) -> None:
+            columns = covariance[lo:hi]
+            slopes = columns / (variance[lo:hi] + self._noise)[:, None]
+            rates = -ENTROPY_RATE / np.maximum(variance - slopes * columns, _TINY)
+            room = np.empty_like(slopes)
+            with np.errstate(over="ignore"):
+                for value, chances in zip(self._values, answers, strict=True):
+                    for mean, chance in zip(means, chances, strict=True):
+                        # The entropy of every image of the context after the answer, in one pass.
+                        np.multiply(slopes, (value - mean[lo:hi])[:, None], out=room)
+                        room += mean
+                        room *= room
+                        room *= rates
+                        np.exp(room, out=room)
+                        left = np.einsum("ij,j->i", room, self._weights)
+                        out[lo:hi] -= np.log(2) * chance[lo:hi] * left
+
+        for_blocks(try_answers, len(out), _BLOCK)
+        return out
+
+    def ask(self, position: int) -> None:
+        """Add an image to the batch."""
+        self._asked += 1
+        branches = [self._answered(one, position) for one in self._branches]
+        if self._skipped:
+            branches += [replace(b, chances=self._skipped * b.chances) for b in self._branches]
+        self._branches = branches if self._asked < ENUMERATED else _likeliest(branches)
+
+    def _answered(self, branches: _Branches, position: int) -> _Branches:
+        column, means = branches.covariance[position], branches.means
+        variance = branches.variance[position]
+        slope = column / (variance + self._noise)
+        covariance = branches.covariance - np.outer(slope, column)
+        answers = self._answers(means[:, [position]], variance, branches.chances)
+        moved = [means + slope * (value - means[:, [position]]) for value in self._values]
+        return _Branches(covariance, np.concatenate(moved), answers[:, :, 0].ravel())
+
+    def _answers(self, means: FloatArray, variance: FloatArray, chances: FloatArray) -> FloatArray:
+        """How likely each way is together with the answer -1 or 1 to one more image, eq. (8).
+
+        The shape is (answers, ways, images).
+        """
+        positive = gaussian.positive_probability(means, variance)
+        likelihood = self._channel[:, 0, None, None] * (1 - positive)
+        likelihood += self._channel[:, 1, None, None] * positive
+        joint: FloatArray = likelihood * chances[:, None]
+        return joint
+
+
+def _likeliest(branches: list[_Branches]) -> list[_Branches]:
+    """The likeliest ways to answer, in place of all."""
+    chances = np.concatenate([one.chances for one in branches])
+    kept = np.zeros(len(chances), dtype=bool)
+    kept[largest(chances, BRANCHES)] = True
+    whole = chances[kept].sum()
+    ends = np.cumsum([len(one.chances) for one in branches])
+    found = []
+    for one, stay in zip(branches, np.split(kept, ends[:-1]), strict=True):
+        if stay.any():
+            found.append(replace(one, means=one.means[stay], chances=one.chances[stay] / whole))
+    return found

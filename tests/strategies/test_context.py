@@ -1,0 +1,186 @@
+"""context against its formula, by refitting the process to every possible way to answer."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import exp, log, pi, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from literal import chosen, fitted, is_best, relevant, same, single, small_problems
+from scipy import stats
+
+import oracle
+from generators import users
+from ital import Search
+from ital.engine import threads
+from ital.strategies import Context, context
+from ital.user import UserModel
+
+
+def weights_of(model, candidates) -> dict[int, float]:
+    """P(N >= rank) sqrt(P(R = 1)), with log N normal around that of the expected number."""
+    expected = max(sum(model.probabilities().tolist()), 1.0)
+    ranked = sorted(candidates, key=lambda i: (-model.mean[i], i))
+    return {
+        image: (1 - stats.norm.cdf(log(rank), log(expected), 1.0))
+        * sqrt(float(model.probabilities(np.array([image]))[0]))
+        for rank, image in enumerate(ranked, 1)
+    }
+
+
+def entropy(mean: float, variance: float) -> float:
+    """Of the sign, in nats, as the strategy takes it to be."""
+    return log(2) * exp(-(mean**2) / max(variance, 1e-300) / (pi * log(2)))
+
+
+def doubt(process: oracle.Model, weights: dict[int, float], batch, user) -> float:
+    """What is left in the mean over all ways to answer the batch, image after image."""
+    if not batch:
+        return sum(w * entropy(*single(process, c)) for c, w in weights.items())
+    first, rest = batch[0], batch[1:]
+    p, total = relevant(process, first), 0.0
+    for (if_not, if_so), answer in zip(user.channel, (-1, 0, 1), strict=True):
+        chance = if_not * (1 - p) + if_so * p
+        if chance > 0:
+            after = process.updated({first: float(answer)}) if answer else process
+            total += chance * doubt(after, weights, rest, user)
+    return total
+
+
+@settings(max_examples=40)
+@given(small_problems, users)
+def test_gains(problem, user):
+    model, process = fitted(problem)
+    weights = weights_of(model, problem.candidates)
+    batch, utilities = chosen(("context", {"user": user}), model, problem.candidates, 3)
+    left = list(problem.candidates)
+    for place, (image, row) in enumerate(zip(batch, utilities, strict=True)):
+        before = doubt(process, weights, batch[:place], user)
+        expected = {i: before - doubt(process, weights, [*batch[:place], i], user) for i in left}
+        same(row, expected, 1e-5)
+        is_best(image, expected, 1e-5)
+        left.remove(image)
+
+
+def images(n: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n, 3))
+
+
+def searched(n: int = 40, **settings) -> Search:
+    search = Search(images(n), **{"length_scale": 1.5, "seed": 0, **settings})
+    search.query(relevant=[0], irrelevant=[5])
+    search.answer({9: False, 11: True})
+    return search
+
+
+@pytest.mark.parametrize(
+    "user", [UserModel(), UserModel(0.5, 0.25), UserModel(0.25, 0.0), UserModel(1.0, 0.1)], ids=str
+)
+def test_the_update_is_that_of_the_model(user):
+    """With a base rate, and answers that the model takes for what they are worth."""
+    search = searched(user=user)
+    model, known = search.model, set(search.labels)
+    weights = weights_of(model, [i for i in range(40) if i not in known])
+    shown, w = np.array(list(weights)), np.array(list(weights.values()))
+    batch = np.array([3, 17, 30])
+
+    def left(answers: list[float]) -> float:
+        mean, variance = model.foreseen(shown, batch, np.array([answers]))
+        return sum(w * [entropy(*one) for one in zip(mean[0], variance[0], strict=True)])
+
+    def chance(answers: tuple[int, ...]) -> float:
+        """Of these answers one by one, each given those before it."""
+        total, so_far = 1.0, [0.0, 0.0, 0.0]
+        for place, answer in enumerate(answers):
+            mean, variance = model.foreseen(batch[[place]], batch, np.array([so_far]))
+            p = stats.norm.cdf(mean[0, 0] / sqrt(variance[0, 0]))
+            total *= user.channel[answer + 1] @ [1 - p, p]
+            so_far[place] = float(answer)
+        return total
+
+    expected = left([0.0] * 3) - sum(
+        chance(answers) * left([float(a) for a in answers])
+        for answers in product((-1, 0, 1), repeat=3)
+    )
+    assert search.score(batch) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_score_is_the_sum_of_the_gains():
+    search = searched()
+    candidates = np.delete(np.arange(40), [0, 5, 9, 11])
+    batch, utilities = search.strategy.select_with_utilities(
+        search.model, candidates, 4, np.random.default_rng(0)
+    )
+    assert batch.tolist() == search.suggest(4).tolist()
+    gains = utilities[np.arange(4), np.searchsorted(candidates, batch)]
+    assert search.score(batch) == pytest.approx(gains.sum(), rel=1e-9)
+
+
+def test_who_never_answers_tells_nothing():
+    for user in (UserModel(0.0, 0.0), UserModel(1.0, 0.5)):
+        assert searched(user=user).score([3, 17]) == pytest.approx(0.0, abs=1e-5)
+
+
+def test_answers_tell_no_less_of_fewer_mistakes():
+    scores = [searched(user=UserModel(1.0, p)).score([3, 17]) for p in (0.4, 0.2, 0.05, 0.0)]
+    assert scores == sorted(scores)
+
+
+class TestLargeBatches:
+    def test_the_likeliest_ways_stand_for_all(self, monkeypatch):
+        """Beyond six images. The batch is the same, and what it is worth is off by little."""
+        search = searched(120)
+        batch, told = search.suggest(9), search.score(search.suggest(9))
+        monkeypatch.setattr(context, "ENUMERATED", 20)
+        assert search.score(batch) == pytest.approx(told, rel=0.02)
+        assert set(search.suggest(9).tolist()) == set(batch.tolist())
+
+    def test_chances_stay_whole(self):
+        search = searched(120, user=UserModel(0.5, 0.1))
+        tree = context._Tree(
+            search.model,
+            context._Shown.of(search.model, np.arange(12, 120)),
+            UserModel(0.5, 0.1),
+        )
+        for position in range(9):
+            tree.ask(position)
+            ways = [one.chances for one in tree._branches]
+            assert np.concatenate(ways).sum() == pytest.approx(1.0)
+            assert sum(map(len, ways)) == (3 ** (position + 1) if position < 5 else 32)
+
+    def test_a_limit(self):
+        with pytest.raises(ValueError, match="at most 100 images for strategy 'context', got 101"):
+            searched(200).suggest(101)
+
+
+def test_the_context_is_bounded():
+    for rate, size in ((1e-4, context.LEAST), (0.05, 200), (0.5, context.MOST)):
+        search = Search(images(1000), base_rate=rate, length_scale=1.0)
+        search.query(relevant=[0])
+        expected = context.SHARE * search.model.probabilities().sum()
+        found = context._Shown.of(search.model, np.arange(1, 1000))
+        assert len(found.images) == np.clip(int(expected), context.LEAST, context.MOST)
+        assert len(found.images) == pytest.approx(size, rel=0.3)
+        best = np.argsort(-search.model.mean[1:], kind="stable") + 1
+        assert found.images.tolist() == sorted(best[: len(found.images)].tolist())
+
+
+def test_the_same_batch_on_any_number_of_threads(monkeypatch):
+    search = searched(700, base_rate=0.5)
+    batches, values = [], []
+    for workers in (1, 2, 3, 7):
+        monkeypatch.setattr(threads, "_workers", lambda workers=workers: workers)
+        batches.append(search.suggest(5).tolist())
+        values.append(search.score(batches[-1]))
+    assert batches == [batches[0]] * 4
+    assert values == [values[0]] * 4
+
+
+def test_the_user_is_that_of_the_search_unless_given():
+    user, other = UserModel(0.5, 0.25), UserModel(0.9, 0.1)
+    assert searched(user=user).strategy == Context(user)
+    assert searched(strategy=Context(other), user=user).strategy == Context(other)
+    with pytest.raises(TypeError, match="user must be a UserModel, got 'perfect'"):
+        Context("perfect")  # type: ignore[arg-type]
