@@ -3,9 +3,10 @@
 All figures are ratios taken within one run, because times on a shared machine mean little alone:
 
 a. `suggest(4)` against the literal oracle of the tests, on 1,000 images of 50 dimensions;
-b. a whole round, `suggest(4)` and `answer`, against four passes `X @ x` over the same matrix;
+b. a whole round, `suggest(4)` and `answer`, against four passes `X @ x` over the same matrix, for
+   the strategies `context` and `ital`;
 c. peak memory beyond the features with 41 labels;
-d. how many candidates were evaluated at each step;
+d. how many candidates `ital` evaluated at each step;
 e. what the base rate adds: a round with it against a round of the paper's prior, search by search,
    and the average over the pool that it needs once, against the four passes;
 f. what is told after a round (count, thresholds, what the next batch is likely to change), against
@@ -42,6 +43,7 @@ import numpy.typing as npt
 import ital
 import oracle
 from ital import insight
+from ital.baserate import BaseRate
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
@@ -52,6 +54,7 @@ from ital.strategies.information import ITAL
 ROUNDS = 10
 BATCH = 4
 CLUSTERS = 100
+STRATEGIES = ("context", "ital")
 PAUSE = 0.1
 
 
@@ -88,7 +91,7 @@ def resident_peak(reset: bool = False) -> float:
 
 def against_oracle(sample: int) -> dict[str, float]:
     features, _ = clustered(1000, 50)
-    search = ital.Search(features, base_rate=None)
+    search = ital.Search(features, "ital", base_rate=None)
     search.query(relevant=[0])
     fast = statistics.median(seconds(lambda: search.suggest(BATCH)) for _ in range(5))
     candidates = np.arange(1, 1000)
@@ -126,8 +129,10 @@ def tell(search: ital.Search, batch: npt.NDArray[np.int64]) -> None:
     insight.outlook(search, batch)
 
 
-def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
-    features, cluster = clustered(n, d, spectrum)
+def rounds(
+    features: npt.NDArray[np.float32], cluster: npt.NDArray[np.int64], strategy: str, repeats: int
+) -> dict[str, Any]:
+    """Rounds 1, 2 and 10 of some searches with a strategy."""
     vector = features[0].copy()
     numbers = (1, 2, 10)
     ratios: dict[int, list[float]] = {number: [] for number in numbers}
@@ -139,23 +144,24 @@ def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
     kernel = Kernel.over(pool)
     average = seconds(lambda: Conditioned.of(pool, kernel))
 
+    def searching(query: int, base_rate: BaseRate = "learn") -> ital.Search:
+        settings = {"base_rate": base_rate, "length_scale": kernel.length_scale}
+        search = ital.Search(pool, strategy, **settings)
+        search.query(relevant=[query])
+        return search
+
     def one_round(search: ital.Search, query: int) -> None:
         ids = search.suggest(BATCH)
         search.answer({int(i): bool(cluster[i] == cluster[query]) for i in ids})
 
-    alone = ital.Search(pool, length_scale=kernel.length_scale)
-    alone.query(relevant=[17])
+    alone = searching(17)
     for _ in range(ROUNDS):
         one_round(alone, 17)
     memory, labels = resident_peak() - before, len(alone.labels)
     del alone
     for repeat in range(repeats):
         query = 17 + repeat
-        searches = [ital.Search(pool, length_scale=kernel.length_scale)]
-        searches += [ital.Search(pool, base_rate=None, length_scale=kernel.length_scale)]
-        for search in searches:
-            search.query(relevant=[query])
-
+        searches = [searching(query), searching(query, None)]
         for number in range(1, ROUNDS + 1):
             # BLAS threads spin for a while after a call; a pause keeps that out of what follows.
             time.sleep(PAUSE)
@@ -168,13 +174,6 @@ def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
                 asked = searches[0].suggest(BATCH)
                 told[number].append(seconds(lambda a=asked, s=searches[0]: tell(s, a)) / took[0])
                 last[number] = took[0], statistics.median(passes)
-    counted = ital.Search(features)
-    counted.query(relevant=[17])
-    evaluated = []
-    for _ in range(ROUNDS):
-        evaluated.append(evaluated_candidates(counted))
-        ids = counted.suggest(BATCH)
-        counted.answer({int(i): bool(cluster[i] == cluster[17]) for i in ids})
     return {
         **{
             f"round_{number}": {
@@ -191,8 +190,41 @@ def rounds(n: int, d: int, spectrum: str, repeats: int) -> dict[str, Any]:
         "average_s": average,
         "average_ratio": average / last[10][1],
         "memory_beyond_features_mb": memory,
-        "evaluated_candidates": evaluated,
     }
+
+
+def evaluated_in_rounds(
+    features: npt.NDArray[np.float32], cluster: npt.NDArray[np.int64]
+) -> list[list[int]]:
+    """How many candidates `ital` evaluated at each step of each round."""
+    search = ital.Search(features, "ital")
+    search.query(relevant=[17])
+    evaluated = []
+    for _ in range(ROUNDS):
+        evaluated.append(evaluated_candidates(search))
+        ids = search.suggest(BATCH)
+        search.answer({int(i): bool(cluster[i] == cluster[17]) for i in ids})
+    return evaluated
+
+
+def show(n: int, strategy: str, measured: dict[str, Any]) -> None:
+    for number in (1, 2, 10):
+        one = measured[f"round_{number}"]
+        print(
+            f"(b) {strategy}, {n:,} x 512, round {number}: {one['ratio']:.2f}x four passes "
+            f"({one['last_round_s'] * 1e3:.1f} ms / {one['last_four_passes_s'] * 1e3:.1f} ms; "
+            f"all {', '.join(f'{r:.2f}' for r in one['ratios'])})"
+        )
+        print(f"(e) against the paper's prior: {one['against_the_papers_prior']:.2f}x")
+        print(f"(f) what is told / the round: {one['told_against_the_round']:.2f}x")
+    print(
+        f"(e) the average over the pool, once: {measured['average_s']:.2f} s, "
+        f"{measured['average_ratio']:.1f}x four passes"
+    )
+    print(
+        f"(c) memory beyond the features, {measured['labels']} labels: "
+        f"{measured['memory_beyond_features_mb']:,.0f} MB"
+    )
 
 
 def main() -> None:
@@ -214,25 +246,16 @@ def main() -> None:
         report["against_oracle"] = against_oracle(arguments.oracle_sample)
         print(f"(a) oracle / suggest(4) on 1,000 x 50: {report['against_oracle']['ratio']:,.0f}x")
     for n in arguments.sizes:
-        measured = report[f"{n}x512"] = rounds(n, 512, arguments.spectrum, arguments.repeats)
-        for number in (1, 2, 10):
-            one = measured[f"round_{number}"]
-            print(
-                f"(b) {n:,} x 512, round {number}: {one['ratio']:.2f}x four passes "
-                f"({one['last_round_s'] * 1e3:.1f} ms / {one['last_four_passes_s'] * 1e3:.1f} ms; "
-                f"all {', '.join(f'{r:.2f}' for r in one['ratios'])})"
-            )
-            print(f"(e) against the paper's prior: {one['against_the_papers_prior']:.2f}x")
-            print(f"(f) what is told / the round: {one['told_against_the_round']:.2f}x")
-        print(
-            f"(e) the average over the pool, once: {measured['average_s']:.2f} s, "
-            f"{measured['average_ratio']:.1f}x four passes"
+        features, cluster = clustered(n, 512, arguments.spectrum)
+        report[f"{n}x512"] = {}
+        for strategy in STRATEGIES:
+            measured = rounds(features, cluster, strategy, arguments.repeats)
+            report[f"{n}x512"][strategy] = measured
+            show(n, strategy, measured)
+        evaluated = report[f"{n}x512"]["evaluated_candidates"] = evaluated_in_rounds(
+            features, cluster
         )
-        print(
-            f"(c) memory beyond the features, {measured['labels']} labels: "
-            f"{measured['memory_beyond_features_mb']:,.0f} MB"
-        )
-        for number, counts in enumerate(measured["evaluated_candidates"], 1):
+        for number, counts in enumerate(evaluated, 1):
             print(f"(d) round {number}: candidates evaluated at each step {counts}")
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")

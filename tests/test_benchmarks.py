@@ -28,10 +28,12 @@ def test_select(tmp_path):
         assert f"({letter})" in printed
     report = json.loads(out.read_text())
     assert report["against_oracle"]["ratio"] > 1
-    for number in (1, 2, 10):
-        assert report["400x512"][f"round_{number}"]["ratio"] > 0
-    assert report["400x512"]["labels"] == 41
-    assert len(report["400x512"]["evaluated_candidates"]) == 10
+    measured = report["400x512"]
+    for strategy in ("context", "ital"):
+        for number in (1, 2, 10):
+            assert measured[strategy][f"round_{number}"]["ratio"] > 0
+        assert measured[strategy]["labels"] == 41
+    assert len(measured["evaluated_candidates"]) == 10
 
 
 def test_strategies(data_folder, tmp_path):

@@ -828,7 +828,7 @@ export interface components {
             /**
              * @default {
              *       "batch": 4,
-             *       "strategy": "ital",
+             *       "strategy": "context",
              *       "user": {
              *         "learn": false,
              *         "p_label": 1,
@@ -931,7 +931,7 @@ export interface components {
             batch: number;
             /**
              * Strategy
-             * @default ital
+             * @default context
              */
             strategy: string;
             /**
