@@ -28,6 +28,7 @@ _COLOURS = {
     "usdm": "#d0708a",
     "mcmi": "#6b7fd7",
     "adaptal": "#b0603c",
+    "maxdet": "#9b59d0",
 }
 """The same in every picture, and to be seen on white as well as on black."""
 

@@ -4,7 +4,7 @@ from ital.strategies.base import Scored, Stepwise, Strategy, Subsampled
 from ital.strategies.baselines import Random, TopScoring
 from ital.strategies.change import EMOC
 from ital.strategies.clustering import TCAL
-from ital.strategies.diversity import RBMAL, BorderDiversity, Variance
+from ital.strategies.diversity import RBMAL, BorderDiversity, MaxDet, Variance
 from ital.strategies.information import ITAL, Entropy
 from ital.strategies.lookahead import MCMI, AdaptAL
 from ital.strategies.quadratic import USDM
@@ -23,6 +23,7 @@ __all__ = [
     "Border",
     "BorderDiversity",
     "Entropy",
+    "MaxDet",
     "Random",
     "Scored",
     "Stepwise",
