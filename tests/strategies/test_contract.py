@@ -20,6 +20,7 @@ VARIANTS = [
     ("usdm", {"subsample": 8}),
     ("mcmi", {"subsample": 8}),
     ("adaptal", {"subsample": 8}),
+    ("epig", {"targets": np.int16(5), "subsample": 8}),
 ]
 
 
@@ -27,7 +28,7 @@ PAPER = [
     "adaptal", "border", "border_div", "emoc", "entropy", "ital", "mcmi", "random", "rbmal", "sud",
     "tcal", "topscoring", "unc", "usdm", "var",
 ]  # fmt: skip
-LATER = ["maxdet"]
+LATER = ["epig", "maxdet"]
 
 
 def test_those_of_the_paper_and_later_ones():

@@ -29,6 +29,7 @@ _COLOURS = {
     "mcmi": "#6b7fd7",
     "adaptal": "#b0603c",
     "maxdet": "#9b59d0",
+    "epig": "#2a86e8",
 }
 """The same in every picture, and to be seen on white as well as on black."""
 

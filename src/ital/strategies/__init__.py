@@ -7,12 +7,14 @@ from ital.strategies.clustering import TCAL
 from ital.strategies.diversity import RBMAL, BorderDiversity, MaxDet, Variance
 from ital.strategies.information import ITAL, Entropy
 from ital.strategies.lookahead import MCMI, AdaptAL
+from ital.strategies.prediction import EPIG
 from ital.strategies.quadratic import USDM
 from ital.strategies.registry import create, describe, names, register
 from ital.strategies.uncertainty import SUD, Border, Uncertainty
 
 __all__ = [
     "EMOC",
+    "EPIG",
     "ITAL",
     "MCMI",
     "RBMAL",
