@@ -21,6 +21,7 @@ VARIANTS = [
     ("mcmi", {"subsample": 8}),
     ("adaptal", {"subsample": 8}),
     ("epig", {"targets": np.int16(5), "subsample": 8}),
+    ("powerbald", {"beta": np.float32(2.5)}),
 ]
 
 
@@ -28,7 +29,7 @@ PAPER = [
     "adaptal", "border", "border_div", "emoc", "entropy", "ital", "mcmi", "random", "rbmal", "sud",
     "tcal", "topscoring", "unc", "usdm", "var",
 ]  # fmt: skip
-LATER = ["epig", "maxdet"]
+LATER = ["epig", "maxdet", "powerbald"]
 
 
 def test_those_of_the_paper_and_later_ones():

@@ -30,6 +30,7 @@ _COLOURS = {
     "adaptal": "#b0603c",
     "maxdet": "#9b59d0",
     "epig": "#2a86e8",
+    "powerbald": "#c9783a",
 }
 """The same in every picture, and to be seen on white as well as on black."""
 

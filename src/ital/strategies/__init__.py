@@ -10,6 +10,7 @@ from ital.strategies.lookahead import MCMI, AdaptAL
 from ital.strategies.prediction import EPIG
 from ital.strategies.quadratic import USDM
 from ital.strategies.registry import create, describe, names, register
+from ital.strategies.stochastic import PowerBALD
 from ital.strategies.uncertainty import SUD, Border, Uncertainty
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "BorderDiversity",
     "Entropy",
     "MaxDet",
+    "PowerBALD",
     "Random",
     "Scored",
     "Stepwise",
