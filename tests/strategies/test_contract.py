@@ -22,6 +22,7 @@ VARIANTS = [
     ("adaptal", {"subsample": 8}),
     ("epig", {"targets": np.int16(5), "subsample": 8}),
     ("powerbald", {"beta": np.float32(2.5)}),
+    ("uherding", {"subsample": 8}),
 ]
 
 
@@ -29,7 +30,7 @@ PAPER = [
     "adaptal", "border", "border_div", "emoc", "entropy", "ital", "mcmi", "random", "rbmal", "sud",
     "tcal", "topscoring", "unc", "usdm", "var",
 ]  # fmt: skip
-LATER = ["epig", "maxdet", "powerbald"]
+LATER = ["epig", "maxdet", "powerbald", "uherding"]
 
 
 def test_those_of_the_paper_and_later_ones():

@@ -31,6 +31,7 @@ _COLOURS = {
     "maxdet": "#9b59d0",
     "epig": "#2a86e8",
     "powerbald": "#c9783a",
+    "uherding": "#5a9e7c",
 }
 """The same in every picture, and to be seen on white as well as on black."""
 

@@ -4,6 +4,7 @@ from ital.strategies.base import Scored, Stepwise, Strategy, Subsampled
 from ital.strategies.baselines import Random, TopScoring
 from ital.strategies.change import EMOC
 from ital.strategies.clustering import TCAL
+from ital.strategies.coverage import UHerding
 from ital.strategies.diversity import RBMAL, BorderDiversity, MaxDet, Variance
 from ital.strategies.information import ITAL, Entropy
 from ital.strategies.lookahead import MCMI, AdaptAL
@@ -34,6 +35,7 @@ __all__ = [
     "Strategy",
     "Subsampled",
     "TopScoring",
+    "UHerding",
     "Uncertainty",
     "Variance",
     "create",
