@@ -32,6 +32,7 @@ _COLOURS = {
     "epig": "#2a86e8",
     "powerbald": "#c9783a",
     "uherding": "#5a9e7c",
+    "ens": "#e0559a",
 }
 """The same in every picture, and to be seen on white as well as on black."""
 

@@ -1,6 +1,6 @@
 """Strategies by name. Each is a small class that picks the batch of images to ask about."""
 
-from ital.strategies.base import Scored, Stepwise, Strategy, Subsampled
+from ital.strategies.base import Scored, Shortlisted, Stepwise, Strategy, Subsampled
 from ital.strategies.baselines import Random, TopScoring
 from ital.strategies.change import EMOC
 from ital.strategies.clustering import TCAL
@@ -8,6 +8,7 @@ from ital.strategies.coverage import UHerding
 from ital.strategies.diversity import RBMAL, BorderDiversity, MaxDet, Variance
 from ital.strategies.information import ITAL, Entropy
 from ital.strategies.lookahead import MCMI, AdaptAL
+from ital.strategies.nonmyopic import ENS
 from ital.strategies.prediction import EPIG
 from ital.strategies.quadratic import USDM
 from ital.strategies.registry import create, describe, names, register
@@ -16,6 +17,7 @@ from ital.strategies.uncertainty import SUD, Border, Uncertainty
 
 __all__ = [
     "EMOC",
+    "ENS",
     "EPIG",
     "ITAL",
     "MCMI",
@@ -31,6 +33,7 @@ __all__ = [
     "PowerBALD",
     "Random",
     "Scored",
+    "Shortlisted",
     "Stepwise",
     "Strategy",
     "Subsampled",

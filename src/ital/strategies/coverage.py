@@ -24,8 +24,8 @@ class UHerding(Subsampled):
         sum_t u_t (k(i, t) - max_{j in labelled or batch} k(j, t))_+,    u_t = 1 - max_r P(R_t = r),
 
     over the images t of the sample. k is the kernel over its variance, so that an image covers
-    itself wholly. With two classes u_t is half of 1 - margin, the uncertainty that the paper takes. It
-    also adapts the temperature of probabilities and the length scale of k to the labels: here
+    itself wholly. With two classes u_t is half of 1 - margin, the uncertainty that the paper takes.
+    It also adapts the temperature of probabilities and the length scale of k to the labels: here
     they are those of the model.
 
     W. Bae, G. L. Oliveira and D. J. Sutherland: Uncertainty herding: one active learning method for
