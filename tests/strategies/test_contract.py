@@ -23,6 +23,7 @@ VARIANTS = [
     ("epig", {"targets": np.int16(5), "subsample": 8}),
     ("powerbald", {"beta": np.float32(2.5)}),
     ("uherding", {"subsample": 8}),
+    ("gal", {"shortlist": np.int8(8)}),
     ("ens", {"shortlist": 8, "budget": np.int64(3)}),
 ]
 
@@ -31,7 +32,7 @@ PAPER = [
     "adaptal", "border", "border_div", "emoc", "entropy", "ital", "mcmi", "random", "rbmal", "sud",
     "tcal", "topscoring", "unc", "usdm", "var",
 ]  # fmt: skip
-LATER = ["ens", "epig", "maxdet", "powerbald", "uherding"]
+LATER = ["ens", "epig", "gal", "maxdet", "powerbald", "uherding"]
 
 
 def test_those_of_the_paper_and_later_ones():

@@ -33,6 +33,7 @@ _COLOURS = {
     "powerbald": "#c9783a",
     "uherding": "#5a9e7c",
     "ens": "#e0559a",
+    "gal": "#7a8fa6",
 }
 """The same in every picture, and to be seen on white as well as on black."""
 

@@ -2,7 +2,7 @@
 
 from ital.strategies.base import Scored, Shortlisted, Stepwise, Strategy, Subsampled
 from ital.strategies.baselines import Random, TopScoring
-from ital.strategies.change import EMOC
+from ital.strategies.change import EMOC, GAL
 from ital.strategies.clustering import TCAL
 from ital.strategies.coverage import UHerding
 from ital.strategies.diversity import RBMAL, BorderDiversity, MaxDet, Variance
@@ -19,6 +19,7 @@ __all__ = [
     "EMOC",
     "ENS",
     "EPIG",
+    "GAL",
     "ITAL",
     "MCMI",
     "RBMAL",
