@@ -1,16 +1,17 @@
-"""emoc against its formula."""
+"""emoc and gal against their formulas."""
 
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import assume, given, settings
 from literal import chosen, fitted, is_best, relevant, same, single, small_problems
 
 from generators import Problem
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
-from ital.strategies import change
+from ital.strategies import GAL, change
 
 
 def emoc(problem, process, i):
@@ -28,7 +29,7 @@ def probabilities(process, i):
 
 
 @given(small_problems)
-def test_literal(problem):
+def test_emoc(problem):
     model, process = fitted(problem)
     batch, utilities = chosen("emoc", model, problem.candidates, 3)
     left = list(problem.candidates)
@@ -37,6 +38,47 @@ def test_literal(problem):
         same(row, expected)
         is_best(image, expected)
         left.remove(image)
+
+
+def moved(process, i, label, images):
+    """The norm of what one more label does to the means."""
+    before = process.predict(images)[0]
+    return float(np.linalg.norm(process.updated({i: label}).predict(images)[0] - before))
+
+
+@settings(max_examples=60)
+@given(small_problems)
+def test_gal(problem):
+    model, process = fitted(problem)
+    batch, utilities = chosen("gal", model, problem.candidates, 3)
+    left = list(problem.candidates)
+    for image, row in zip(batch, utilities, strict=True):
+        changes = {
+            i: {y: moved(process, i, y, problem.candidates) for y in (-1.0, 1.0)} for i in left
+        }
+        expected = {i: min(both.values()) for i, both in changes.items()}
+        same(row, expected, 1e-5)
+        is_best(image, expected, 1e-5)
+        left.remove(image)
+        irrelevant, relevant = changes[image].values()
+        assume(abs(irrelevant - relevant) > 1e-6)  # else either label would do
+        process = process.updated({image: -1.0 if irrelevant < relevant else 1.0})
+
+
+def test_gal_looks_at_the_likeliest_alone():
+    model = RelevanceModel(Pool(np.arange(12.0)[:, None]), Kernel(2.0))
+    model.update({0: 1, 11: -1})
+    candidates = np.arange(1, 11)
+    _, utilities = GAL(shortlist=4).select_with_utilities(
+        model, candidates, 1, np.random.default_rng(0)
+    )
+    likeliest = np.argsort(-model.probabilities(candidates))[:4]
+    assert np.flatnonzero(~np.isnan(utilities[0])).tolist() == sorted(likeliest.tolist())
+
+
+def test_gal_refuses():
+    with pytest.raises(ValueError, match="shortlist must be a whole number of at least 1, got 0"):
+        GAL(shortlist=0)
 
 
 def test_in_blocks(monkeypatch):
@@ -58,8 +100,8 @@ def test_it_is_the_change_of_the_output():
     everything = list(range(10))
     before = process.predict(everything)[0]
     for i, utility in utilities[0].items():
-        change = sum(
+        expected = sum(
             p * np.abs(process.updated({i: y}).predict(everything)[0] - before).mean()
             for y, p in probabilities(process, i).items()
         )
-        assert abs(utility - change) < 1e-9
+        assert abs(utility - expected) < 1e-9

@@ -20,14 +20,23 @@ VARIANTS = [
     ("usdm", {"subsample": 8}),
     ("mcmi", {"subsample": 8}),
     ("adaptal", {"subsample": 8}),
+    ("epig", {"targets": np.int16(5), "subsample": 8}),
+    ("powerbald", {"beta": np.float32(2.5)}),
+    ("uherding", {"subsample": 8}),
+    ("gal", {"shortlist": np.int8(8)}),
+    ("ens", {"shortlist": 8, "budget": np.int64(3)}),
 ]
 
 
-def test_all_names():
-    assert strategies.names() == [
-        "adaptal", "border", "border_div", "context", "emoc", "entropy", "ital", "mcmi", "random", "rbmal",
-        "sud", "tcal", "topscoring", "unc", "usdm", "var",
-    ]  # fmt: skip
+PAPER = [
+    "adaptal", "border", "border_div", "emoc", "entropy", "ital", "mcmi", "random", "rbmal", "sud",
+    "tcal", "topscoring", "unc", "usdm", "var",
+]  # fmt: skip
+LATER = ["context", "ens", "epig", "gal", "maxdet", "powerbald", "uherding"]
+
+
+def test_those_of_the_paper_and_later_ones():
+    assert strategies.names() == sorted(PAPER + LATER)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -1,8 +1,8 @@
-"""var, border_div and rbmal against their formulas."""
+"""var, maxdet, border_div and rbmal against their formulas."""
 
 from __future__ import annotations
 
-from math import sqrt
+from math import log, sqrt
 
 import numpy as np
 import pytest
@@ -19,6 +19,11 @@ def var(problem, process, i, batch):
     for j in batch:
         gain -= process.predict([i, j])[1][0, 1]
     return gain
+
+
+def maxdet(problem, process, i, batch):
+    """The variance after labels of the batch, whatever they are."""
+    return single(process.updated(dict.fromkeys(batch, 1.0)), i)[1]
 
 
 def border_div(problem, process, i, batch, weight=0.5):
@@ -39,7 +44,7 @@ def rbmal(problem, process, i, batch):
     return alpha * (1 - likest) + (1 - alpha) * (1 - max(p, 1 - p))
 
 
-@pytest.mark.parametrize("formula", [var, border_div, rbmal], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("formula", [var, maxdet, border_div, rbmal], ids=lambda f: f.__name__)
 @given(problem=small_problems)
 def test_literal(formula, problem):
     model, process = fitted(problem)
@@ -66,18 +71,34 @@ def test_border_div_refuses(weight):
         BorderDiversity(weight)
 
 
-@given(small_problems)
-def test_score_of_var(problem):
-    _, process = fitted(problem)
-    search = Search(problem.features, "var", base_rate=None, **problem.kernel)
+def searched(problem, strategy):
+    search = Search(problem.features, strategy, base_rate=None, **problem.kernel)
     search.query(
         relevant=[i for i, y in problem.labels.items() if y > 0],
         irrelevant=[i for i, y in problem.labels.items() if y < 0],
     )
+    return search
+
+
+@given(small_problems)
+def test_score_of_var(problem):
+    _, process = fitted(problem)
+    search = searched(problem, "var")
     batch = problem.candidates[:3]
     cov = process.predict(batch)[1]
     pairs = sum(cov[i, j] for j in range(len(batch)) for i in range(j))
     assert search.score(batch) == pytest.approx(np.trace(cov) - pairs, abs=1e-6)
+
+
+@given(small_problems)
+def test_score_of_maxdet(problem):
+    """The determinant is the product of the variances that the batch was chosen by, with noise."""
+    _, process = fitted(problem)
+    batch = problem.candidates[:3]
+    known = [
+        log(maxdet(problem, process, i, batch[:n]) + problem.noise) for n, i in enumerate(batch)
+    ]
+    assert searched(problem, "maxdet").score(batch) == pytest.approx(sum(known), abs=1e-5)
 
 
 def test_rbmal_with_many_labels_and_some_from_outside():

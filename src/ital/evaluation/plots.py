@@ -28,6 +28,12 @@ _COLOURS = {
     "usdm": "#d0708a",
     "mcmi": "#6b7fd7",
     "adaptal": "#b0603c",
+    "maxdet": "#9b59d0",
+    "epig": "#2a86e8",
+    "powerbald": "#c9783a",
+    "uherding": "#5a9e7c",
+    "ens": "#e0559a",
+    "gal": "#7a8fa6",
 }
 """The same in every picture, and to be seen on white as well as on black."""
 

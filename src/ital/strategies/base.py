@@ -140,19 +140,19 @@ class Stepwise(Strategy):
             yield position, utilities
 
 
-@dataclass(frozen=True)
-class Subsampled(Strategy):
-    """For what costs too much over all candidates: it looks at ``subsample`` of them at random.
+class Partial(Strategy):
+    """For what costs too much over all candidates: it looks at some of them.
 
     All unlabelled images that its formula speaks of are then those of the sample.
     """
 
-    subsample: int = 1000
-
     largest_batch = 1000
 
-    def __post_init__(self) -> None:
-        self.keep(subsample=checks.whole_number(self.subsample, "subsample", least=1))
+    @abstractmethod
+    def sample(
+        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+    ) -> IntArray:
+        """Positions of the candidates that are looked at, ``k`` or more, in ascending order."""
 
     @abstractmethod
     def choose(
@@ -163,25 +163,52 @@ class Subsampled(Strategy):
     def select(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
     ) -> IntArray:
-        sample = candidates[self._sample(candidates, k, rng)]
+        sample = candidates[self.sample(model, candidates, k, rng)]
         return sample[self.choose(model, sample, min(k, len(sample)))[0]]
 
     def select_with_utilities(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        looked_at = self._sample(candidates, k, rng)
+        looked_at = self.sample(model, candidates, k, rng)
         sample = candidates[looked_at]
         positions, worth = self.choose(model, sample, min(k, len(sample)))
         utilities = np.full((len(positions), len(candidates)), np.nan)
         utilities[:, looked_at] = by_place(worth, positions)
         return sample[positions], utilities
 
-    def _sample(self, candidates: IntArray, k: int, rng: np.random.Generator) -> IntArray:
-        """Positions of the candidates that are looked at, in ascending order."""
+
+@dataclass(frozen=True)
+class Subsampled(Partial):
+    """It looks at ``subsample`` of the candidates at random."""
+
+    subsample: int = 1000
+
+    def __post_init__(self) -> None:
+        self.keep(subsample=checks.whole_number(self.subsample, "subsample", least=1))
+
+    def sample(
+        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+    ) -> IntArray:
         size = max(k, self.subsample)
         if len(candidates) <= size:
             return np.arange(len(candidates))
         return np.sort(largest(rng.random(len(candidates)), size))
+
+
+@dataclass(frozen=True)
+class Shortlisted(Partial):
+    """It looks at the ``shortlist`` candidates of the largest P(R = 1)."""
+
+    shortlist: int = 1000
+
+    def __post_init__(self) -> None:
+        self.keep(shortlist=checks.whole_number(self.shortlist, "shortlist", least=1))
+
+    def sample(
+        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+    ) -> IntArray:
+        likeliest = largest(model.probabilities(candidates), max(k, self.shortlist))
+        return np.sort(likeliest)
 
 
 def by_place(utilities: FloatArray, positions: IntArray) -> FloatArray:

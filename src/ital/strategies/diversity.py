@@ -45,6 +45,44 @@ class Variance(Stepwise):
 
 @register
 @dataclass(frozen=True)
+class MaxDet(Stepwise):
+    """The batch of the largest determinant of its posterior covariance with the noise on labels,
+    greedily: one by one the largest variance given that the labels of the batch so far are known,
+
+        variance_i - c_iS (C_SS + noise I)^-1 c_Si.
+
+    D. Holzmueller, V. Zaverkin, J. Kaestner and I. Steinwart: A framework and benchmark for deep
+    batch active learning for regression. JMLR 24, 2023 (MaxDet, with the posterior as its kernel).
+    """
+
+    name = "maxdet"
+    summary = "Pictures of which the model would know least, even if it knew the answers before."
+    largest_batch = 100
+
+    def utilities(
+        self, model: RelevanceModel, candidates: IntArray, batch: list[int]
+    ) -> Iterator[FloatArray]:
+        variance = model.variance[candidates]
+        rows: list[FloatArray] = []
+        while True:
+            yield variance
+            # One more row of the Cholesky factor: what is known without the rows before it.
+            place = int(np.searchsorted(candidates, batch[-1]))
+            row = model.covariances(np.array(batch[-1:]), candidates)[0]
+            for earlier in rows:
+                row -= earlier[place] * earlier
+            row /= np.sqrt(variance[place] + model.least_noise)
+            variance = np.maximum(variance - row**2, 0.0)
+            rows.append(row)
+
+    def score(self, model: RelevanceModel, batch: IntArray) -> float:
+        """The logarithm of the determinant."""
+        covariance = model.joint(batch)[1]
+        return float(np.linalg.slogdet(covariance + model.least_noise * np.eye(len(batch)))[1])
+
+
+@register
+@dataclass(frozen=True)
 class BorderDiversity(Stepwise):
     """Images next to the decision border and unlike each other. The first is that of the smallest
     |mean|, then one by one those of the smallest

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ital import checks
 from ital.checks import IntArray
-from ital.engine import for_blocks
-from ital.gaussian import FloatArray, binary_entropy, positive_probability
+from ital.gaussian import FloatArray, binary_entropy
 from ital.model import RelevanceModel
 from ital.ranking import largest
 from ital.strategies.base import Subsampled
 from ital.strategies.registry import register
-
-_BLOCK = 64
-"""Images whose labels are tried at a time."""
-
-_LABELS = (-1.0, 1.0)
+from ital.strategies.view import LABELS, View
 
 
 @register
@@ -42,16 +37,16 @@ class MCMI(Subsampled):
     def choose(
         self, model: RelevanceModel, sample: IntArray, k: int
     ) -> tuple[IntArray, FloatArray]:
-        view = _View.of(model, sample)
+        view = View.of(model, sample)
         positions: list[int] = []
         utilities = np.full((k, len(sample)), -np.inf)
         for place in range(k):
             left = np.setdiff1d(np.arange(len(sample)), positions)
-            doubts = view.doubts(left, left, binary_entropy)
+            doubts = view.after(left, left, _entropies)
             utilities[place, left] = -doubts.min(axis=0)
             position = int(np.argmax(utilities[place]))
             positions.append(position)
-            label = _LABELS[int(np.argmin(doubts[:, left == position]))]
+            label = LABELS[int(np.argmin(doubts[:, left == position]))]
             view = view.labelled(position, label)
         return np.array(positions), utilities
 
@@ -96,64 +91,23 @@ class AdaptAL(Subsampled):
         listed = next(
             found for length in lengths if len(found := np.unique(lists[:, :length])) >= k
         )
-        doubts = _View.of(model, sample).doubts(listed, np.arange(len(sample)), _error)
+        doubts = View.of(model, sample).after(listed, np.arange(len(sample)), _errors)
         relevant = model.probabilities(sample[listed])
         utilities = np.full(len(sample), -np.inf)
         utilities[listed] = -((1 - relevant) * doubts[0] + relevant * doubts[1])
         return largest(utilities, k), utilities
 
 
-@dataclass(frozen=True)
-class _View:
-    """Mean and covariance of some images, which can be given labels as if they were known."""
-
-    mean: FloatArray
-    covariance: FloatArray
-    noise: float
-
-    @staticmethod
-    def of(model: RelevanceModel, images: IntArray) -> _View:
-        covariance = model.covariances(images, images, keep=False)
-        np.fill_diagonal(covariance, model.variance[images])
-        return _View(model.mean[images], covariance, model.least_noise)
-
-    def labelled(self, position: int, label: float) -> _View:
-        """The same after one more label (Rasmussen and Williams, ch. 2)."""
-        column = self.covariance[position]
-        gain = column / (column[position] + self.noise)
-        mean = self.mean + gain * (label - self.mean[position])
-        covariance = self.covariance - np.outer(gain, column)
-        np.fill_diagonal(covariance, np.maximum(np.diagonal(covariance), 0.0))
-        return _View(mean, covariance, self.noise)
-
-    def doubts(
-        self, tried: IntArray, others: IntArray, doubt: Callable[[FloatArray], FloatArray]
-    ) -> FloatArray:
-        """Sums of ``doubt`` of P(R_u = 1) over all others, after each label of each image tried.
-
-        The shape is (labels, tried).
-        """
-        out = np.empty((len(_LABELS), len(tried)))
-        variance = np.diagonal(self.covariance)
-
-        def fill(lo: int, hi: int) -> None:
-            part = tried[lo:hi]
-            columns = self.covariance[np.ix_(part, others)]
-            gains = columns / (variance[part] + self.noise)[:, None]
-            left = np.maximum(variance[others] - gains * columns, 0.0)
-            itself = part[:, None] == others
-            for row, label in enumerate(_LABELS):
-                mean = self.mean[others] + gains * (label - self.mean[part])[:, None]
-                rest = np.where(itself, 0.0, doubt(positive_probability(mean, left)))
-                out[row, lo:hi] = rest.sum(axis=1)
-
-        for_blocks(fill, len(tried), _BLOCK)
-        return out
+def _entropies(relevant: FloatArray) -> FloatArray:
+    """The sum of H(R) in each row."""
+    result: FloatArray = binary_entropy(relevant).sum(axis=1)
+    return result
 
 
-def _error(probability: FloatArray) -> FloatArray:
-    """The probability that the likelier answer is wrong."""
-    return np.minimum(probability, 1 - probability)
+def _errors(relevant: FloatArray) -> FloatArray:
+    """The sum in each row of the probabilities that the likelier answer is wrong."""
+    result: FloatArray = np.minimum(relevant, 1 - relevant).sum(axis=1)
+    return result
 
 
 def _information_density(model: RelevanceModel, images: IntArray) -> FloatArray:

@@ -1,0 +1,62 @@
+"""Chance in the order of scores, so that a batch is not so many times the same image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ital import checks
+from ital.checks import IntArray
+from ital.gaussian import FloatArray
+from ital.model import RelevanceModel
+from ital.ranking import largest
+from ital.strategies.base import Strategy, by_place
+from ital.strategies.registry import register
+
+_TINY = float(np.finfo(float).tiny)
+
+
+@register
+@dataclass(frozen=True)
+class PowerBALD(Strategy):
+    """The k largest of
+
+        beta log I_i + g_i    with g_i ~ Gumbel(0, 1),
+
+    which draws images one by one with probabilities proportional to I_i^beta. I_i is BALD, the
+    mutual information of an image's label and the process. Houlsby et al. (2011) approximate it for
+    labels that the process leaves in doubt; here relevance is the sign of the process, eq. (5), so
+    that nothing would be left to doubt, and I_i is H(R_i).
+
+    A. Kirsch, S. Farquhar, P. Atighehchian, A. Jesson, F. Branchaud-Charron and Y. Gal: Stochastic
+    batch acquisition: a simple baseline for deep active learning. TMLR 2023.
+    """
+
+    beta: float = 1.0
+
+    name = "powerbald"
+    summary = "Pictures drawn at random, uncertain ones more often than others."
+
+    def __post_init__(self) -> None:
+        self.keep(beta=checks.positive(self.beta, "beta"))
+
+    def select(
+        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+    ) -> IntArray:
+        return candidates[largest(self._perturbed(model, candidates, rng), k)]
+
+    def select_with_utilities(
+        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+    ) -> tuple[IntArray, FloatArray]:
+        perturbed = self._perturbed(model, candidates, rng)
+        positions = largest(perturbed, k)
+        return candidates[positions], by_place(perturbed, positions)
+
+    def _perturbed(
+        self, model: RelevanceModel, candidates: IntArray, rng: np.random.Generator
+    ) -> FloatArray:
+        told = np.log(np.maximum(model.entropies(candidates), _TINY))
+        chance = -np.log(-np.log(np.maximum(rng.random(len(candidates)), _TINY)))
+        perturbed: FloatArray = self.beta * told + chance
+        return perturbed

@@ -1,0 +1,81 @@
+"""Some images as they would be if one more of them had its label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ital.checks import IntArray
+from ital.engine import for_blocks
+from ital.gaussian import FloatArray, positive_probability
+from ital.model import RelevanceModel
+
+LABELS = (-1.0, 1.0)
+
+_BLOCK = 64
+"""Images whose labels are tried at a time."""
+
+
+def readings(model: RelevanceModel) -> tuple[float, float]:
+    """What the two labels say on the scale of the means, off which the border was taken."""
+    irrelevant, relevant = LABELS
+    return irrelevant - model.belief.border, relevant - model.belief.border
+
+
+@dataclass(frozen=True)
+class View:
+    """Mean and covariance of some images, which can be given labels as if they were known."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    noise: float
+
+    @staticmethod
+    def of(model: RelevanceModel, images: IntArray) -> View:
+        covariance = model.covariances(images, images, keep=False)
+        np.fill_diagonal(covariance, model.variance[images])
+        return View(model.mean[images], covariance, model.least_noise)
+
+    @property
+    def variance(self) -> FloatArray:
+        return np.diagonal(self.covariance)
+
+    def labelled(self, position: int, label: float) -> View:
+        """The same after one more label (Rasmussen and Williams, ch. 2)."""
+        column = self.covariance[position]
+        gain = column / (column[position] + self.noise)
+        mean = self.mean + gain * (label - self.mean[position])
+        covariance = self.covariance - np.outer(gain, column)
+        np.fill_diagonal(covariance, np.maximum(np.diagonal(covariance), 0.0))
+        return View(mean, covariance, self.noise)
+
+    def after(
+        self,
+        tried: IntArray,
+        others: IntArray,
+        worth: Callable[[FloatArray], FloatArray],
+        labels: tuple[float, float] = LABELS,
+    ) -> FloatArray:
+        """What the others are worth after each label of each image tried, shape (labels, tried).
+
+        ``worth`` takes P(R_u = 1), a row for each image tried and a column for each of the others,
+        and makes one number of each row. An image tells nothing of itself: it has the probability
+        0 in its own row.
+        """
+        out = np.empty((len(labels), len(tried)))
+        variance = self.variance
+
+        def fill(lo: int, hi: int) -> None:
+            part = tried[lo:hi]
+            columns = self.covariance[np.ix_(part, others)]
+            gains = columns / (variance[part] + self.noise)[:, None]
+            left = np.maximum(variance[others] - gains * columns, 0.0)
+            itself = part[:, None] == others
+            for row, label in enumerate(labels):
+                mean = self.mean[others] + gains * (label - self.mean[part])[:, None]
+                out[row, lo:hi] = worth(np.where(itself, 0.0, positive_probability(mean, left)))
+
+        for_blocks(fill, len(tried), _BLOCK)
+        return out

@@ -1,0 +1,51 @@
+"""Views of images after a label, against the process that is fitted anew and the model itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from literal import fitted, relevant, small_problems
+
+from ital import Search
+from ital.strategies.view import LABELS, View, readings
+
+
+@settings(max_examples=40)
+@given(small_problems)
+def test_a_label_as_if_it_were_known(problem):
+    model, process = fitted(problem)
+    images = problem.candidates
+    view = View.of(model, np.array(images)).labelled(0, 1.0)
+    mean, covariance = process.updated({images[0]: 1.0}).predict(images)
+    np.testing.assert_allclose(view.mean, mean, atol=1e-6)
+    np.testing.assert_allclose(view.covariance, covariance, atol=1e-6)
+
+
+@settings(max_examples=25)
+@given(small_problems)
+def test_every_label_of_every_image(problem):
+    model, process = fitted(problem)
+    images = problem.candidates
+    everything = np.arange(len(images))
+    found = View.of(model, np.array(images)).after(everything, everything, lambda p: p.sum(axis=1))
+    for row, label in enumerate(LABELS):
+        for column, image in enumerate(images):
+            after = process.updated({image: label})
+            expected = sum(relevant(after, u) for u in images if u != image)
+            assert found[row, column] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_label_stands_where_the_model_would_put_it():
+    """Means are told with the border at 0, and so are labels that are tried."""
+    features = np.random.default_rng(0).standard_normal((40, 3))
+    search = Search(features, length_scale=1.5, noise=0.05)
+    search.query(relevant=[0])
+    search.answer({3: False, 7: False, 9: True})
+    model, images = search.model, np.arange(10, 40)
+    assert model.belief.border != 0
+    means, variances = model.foreseen(images, np.array([10]), np.array([[-1.0], [1.0]]))
+    for row, reading in enumerate(readings(model)):
+        view = View.of(model, images).labelled(0, reading)
+        np.testing.assert_allclose(view.mean, means[row], atol=1e-9)
+        np.testing.assert_allclose(view.variance, variances[row], atol=1e-9)
