@@ -88,6 +88,12 @@ def test_csv(folder, written):
         assert float(line["area"]) == row.area
         assert int(line["rank"]) == row.rank
         assert line["paper"] == ""
+        stages = runs[line["run"]].stages()[row.strategy]
+        assert [float(line[f"after_{number}"]) for number in (1, 2)] == list(stages.values())
+        assert line["after_10"] == ""
+        # One of the runs is with users who err, and what they say yes to is not found.
+        assert line["found"] == ("" if row.found is None else str(row.found))
+        assert (line["found"] == "") == (line["run"] == "digits-blend")
 
 
 def test_markdown(folder, written):
@@ -96,6 +102,14 @@ def test_markdown(folder, written):
         assert f"## {one.name}" in text
         for row in one.rows:
             assert re.search(rf"\| {row.rank} \| {row.strategy} \| {row.area:.4f} \|", text)
+        stages = one.stages()
+        for label, values in stages.items():
+            assert (
+                f"| {label} | " + " | ".join(f"{x:.4f}" for x in values.values()) + " |\n" in text
+            )
+        section = text.partition(f"## {one.name}\n")[2].partition("\n## ")[0]
+        assert "| strategy | after 1 | after 2 |\n" in section
+        assert ("| found | found per question |" in section) == (one.name != "digits-blend")
     # A table's lines have as many cells as its head.
     for table in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
         assert len({line.count("|") for line in table.splitlines()}) == 1
@@ -151,6 +165,8 @@ def test_page(written):
             if name in attributes and tag != "use":
                 assert attributes[name].startswith(("data:image/png", "#")), attributes[name][:60]
     assert "prefers-color-scheme: dark" in text
+    assert text.count("Average precision after rounds") == 3
+    assert "<em>found per question</em>" in text
     pictures = [a for tag, a in page.tags if tag == "img"]
     # Best and worst case, two strategies, a query and two rounds of four questions each.
     assert len(pictures) == 2 * 2 * (1 + 2 * 4) * 3

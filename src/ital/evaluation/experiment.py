@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -107,6 +108,11 @@ class Result:
     calibration: list[Calibration] | None = None
     """After the query and after each round; none of peers, which tell no probabilities, nor in
     results of versions that did not measure it."""
+
+    @property
+    def found(self) -> list[int]:
+        """How many images the user said yes to, without the query: before and after each round."""
+        return [0, *accumulate(told.count(1) for told in self.answers)]
 
 
 class Selector(Protocol):

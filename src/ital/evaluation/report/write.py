@@ -19,6 +19,8 @@ COLUMNS = {
     "interval": "±95 %",
     "p_value": "p against the best",
     "ndcg": "area (NDCG)",
+    "found": "found",
+    "found_per_question": "found per question",
     "published": "area as published",
     "paper": "paper",
     "difference": "difference",
@@ -112,7 +114,9 @@ def text(row: Row | Calibrated, column: str) -> str:
             return "< 0.001" if value < 0.001 else f"{value:.3f}"
         case "difference":
             return f"{value:+.4f}"
-        case "ratio":
+        case "found":
+            return f"{value:.1f}"
+        case "ratio" | "found_per_question":
             return f"{value:.2f}"
         case "coverage":
             return f"{100 * value:.0f} %"
@@ -123,8 +127,10 @@ def text(row: Row | Calibrated, column: str) -> str:
 def _write_csv(runs: list[Run], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["run", *COLUMNS])
+        writer.writerow(["run", *COLUMNS, *(f"after_{number}" for number in tables.STAGES)])
         for run in runs:
+            stages = run.stages()
             for row in run.rows:
                 values = [getattr(row, column) for column in COLUMNS]
+                values += [stages[row.strategy].get(number) for number in tables.STAGES]
                 writer.writerow([run.name, *("" if value is None else value for value in values)])
