@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
-from ital import strategies
 from ital.evaluation import plots, report, tables
-from ital.evaluation.experiment import Settings
+from ital.evaluation.experiment import Settings, names
+from ital.evaluation.peers import PEERS
 from ital.evaluation.report.cases import cases
 from ital.evaluation.runner import run
 
@@ -185,8 +185,22 @@ def test_colours_differ(folder):
     one = tables.read(folder)[0]
     colours = {plots.colour(label) for label in one.settings.strategies}
     assert len(colours) == 3
-    assert len({plots.colour(name) for name in strategies.names()}) == 15
+    known = {"context", *names()}
+    assert len({plots.colour(name) for name in known}) == len(known)
     assert plots.colour("mine").startswith("#")
+
+
+def test_peers_have_broken_lines():
+    assert [plots.dashes(name) for name in ("context", "ital", "random", "mine")] == ["-"] * 4
+    assert len({plots.dashes(name) for name in (*PEERS, "ital")}) == 1 + len(PEERS)
+
+
+def test_what_a_run_is_about(folder):
+    one = tables.read(folder)[0]
+    assert one.main == "ital"
+    renamed = {"context": one.results["entropy"], **one.results}
+    assert replace(one, results=renamed).main == "context"
+    assert replace(one, results={"random": one.results["random"]}).main is None
 
 
 def test_colours_can_be_seen():
@@ -197,7 +211,7 @@ def test_colours_can_be_seen():
         red, green, blue = (p / 12.92 if p <= 0.04 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    for name in strategies.names():
+    for name in ("context", *names()):
         own = luminance(plots.colour(name))
         for page in ("#ffffff", "#16181c"):
             light, dark = sorted((own, luminance(page)), reverse=True)

@@ -112,8 +112,19 @@ def bench_run(
 @bench.command("report")
 def bench_report(
     runs: Annotated[Path, typer.Argument(help="The folder that 'ital bench run' wrote to.")],
+    headline: Annotated[
+        str | None,
+        typer.Option(
+            help="Strategies of headline.png, the one picture of all data sets, with commas "
+            "between them; context, ital, tcal, border_div, random, centroid, svm and forest, "
+            "those that there are, if not given."
+        ),
+    ] = None,
 ) -> None:
-    """Tables, tests and curves of all runs in a folder: a page, Markdown, CSV, PNG and SVG."""
+    """Tables, tests and curves of all runs in a folder: a page, Markdown, CSV, PNG and SVG.
+
+    With two data sets or more, headline.png shows them side by side.
+    """
     from ital.evaluation import report, tables
 
     console = Console()
@@ -130,7 +141,7 @@ def bench_report(
             for row in run.rows:
                 table.add_row(*(escape(report.text(row, column)) for column in columns))
             console.print(table)
-        print_paths(report.write(runs))
+        print_paths(report.write(runs, None if headline is None else _labels(headline)))
 
 
 @bench.command("paper")

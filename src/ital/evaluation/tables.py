@@ -25,6 +25,10 @@ STAGES = (1, 2, 3, 10)
 """Rounds after which average precision stands in tables, and after the last: people stop early."""
 
 
+MAIN = ("context", "ital")
+"""Strategies that stand out in pictures: the first that is there."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One strategy in one run."""
@@ -97,6 +101,11 @@ class Run:
         if rate is None:
             return "none"
         return "learnt" if isinstance(rate, str) else f"{rate:g}"
+
+    @property
+    def main(self) -> str | None:
+        """The strategy that the run is about: the one that a search has unless told otherwise."""
+        return next((label for label in MAIN if label in self.results), None)
 
     def curves(self, strategy: str) -> FloatArray:
         """Average precisions, a row for each query and a column for each round."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from ital.evaluation import plots, tables
+from ital.evaluation import headline, plots, tables
 from ital.evaluation.report.cases import cases
 from ital.evaluation.tables import Calibrated, Row, Run
 
@@ -38,10 +38,14 @@ CALIBRATION = {
 }
 
 
-def write(folder: Path) -> list[Path]:
-    """Tables and curves of all runs in a folder: report.md, report.csv, report.html, pictures."""
+def write(folder: Path, strategies: Sequence[str] | None = None) -> list[Path]:
+    """Tables and curves of all runs in a folder: report.md, report.csv, report.html, pictures.
+
+    ``strategies`` are those of `headline.png`, which is there for two data sets or more.
+    """
     runs = tables.read(folder)
-    pictures = [path for run in runs for path in plots.save(run, folder)]
+    pictures = headline.save(runs, folder, strategies)
+    pictures += [path for run in runs for path in plots.save(run, folder)]
     markdown, sheet, page = (folder / f"report.{kind}" for kind in ("md", "csv", "html"))
     environment = Environment(
         loader=PackageLoader("ital.evaluation.report", "."),
