@@ -64,6 +64,32 @@ def test_what_is_drawn(folder):
     assert "tools" not in headline.draw(runs, ("ital",)).get_supxlabel()
 
 
+SIGHT = {
+    "all colours": np.eye(3),
+    "no red": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "no green": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "no blue": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+"""What is seen of linear red, green and blue (Machado et al. 2009, severity 1)."""
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_colours_can_be_told_apart_by_everyone(sight):
+    """A distance of 14 and more in CIELAB; 2.3 is just noticeable."""
+    hexadecimal = [plots.colour(label) for label in headline.STRATEGIES]
+    some = np.array([[int(one[i : i + 2], 16) / 255 for i in (1, 3, 5)] for one in hexadecimal])
+    linear = np.where(some <= 0.04045, some / 12.92, ((some + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(linear @ np.array(SIGHT[sight]).T, 0, 1)
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    xyz = seen @ to_xyz.T / [0.9505, 1.0, 1.089]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116).T
+    lab = np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
+    distances = np.linalg.norm(lab[:, None] - lab, axis=2)
+    assert distances[np.triu_indices(len(lab), 1)].min() > 14
+
+
 @pytest.mark.parametrize(("count", "shape"), [(2, (1, 2)), (3, (1, 3)), (4, (2, 2)), (5, (2, 3))])
 def test_shapes(folder, count, shape):
     figure = headline.draw((tables.read(folder) * 3)[:count], ("ital",))

@@ -134,7 +134,7 @@ def bench_report(
             columns = {
                 column: title
                 for column, title in report.columns(run).items()
-                if column not in ("ndcg", "p_value", "queries")
+                if column not in ("ndcg", "p_value", "queries", "found_per_question")
             }
             for column, title in columns.items():
                 table.add_column(title, justify="left" if column == "strategy" else "right")

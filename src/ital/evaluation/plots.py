@@ -29,11 +29,14 @@ _COLOURS = {
     "usdm": "#d0708a",
     "mcmi": "#6b7fd7",
     "adaptal": "#b0603c",
-    "centroid": "#00936b",
-    "svm": "#7b5bd6",
-    "forest": "#8f5a24",
+    "centroid": "#7d2ae8",
+    "svm": "#18833e",
+    "forest": "#a23d08",
 }
-"""The same in every picture, and to be seen on white as well as on black."""
+"""The same in every picture, and to be seen on white as well as on black.
+
+Those of `headline.png` also differ for people who do not see red, green or blue.
+"""
 
 _DASHES = {"centroid": (0, (5, 2)), "svm": (0, (1.5, 1.2)), "forest": (0, (6, 2, 1.5, 2))}
 """Peers are told from strategies by more than a colour."""
