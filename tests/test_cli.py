@@ -288,6 +288,33 @@ class TestBench:
         assert result.stdout == "", "there are bars above the error"
         assert not (tmp_path / "runs").exists()
 
+    def test_peers_and_the_headline(self, tmp_path):
+        for seed in (0, 1):
+            rng = np.random.default_rng(seed)
+            classes = np.arange(40) % 2
+            path = tmp_path / f"data{seed}.npz"
+            np.savez(path, X=rng.random((40, 3)) + classes[:, None], y=classes)
+            result = invoke(
+                "bench", "run", "--data", path, "--strategies", "border,centroid,svm,forest",
+                "--queries", 2, "--rounds", 2, "--processes", 1, "--out", tmp_path / "runs",
+            )  # fmt: skip
+            assert result.exit_code == 0, result.output
+        result = invoke("bench", "report", tmp_path / "runs", "--headline", "svm, border")
+        assert result.exit_code == 0, result.output
+        assert (tmp_path / "runs" / "headline.png").exists()
+        assert "headline.png" in result.output
+        result = invoke("bench", "report", tmp_path / "runs", "--headline", "best")
+        assert result.exit_code == 2
+        assert "headline must name strategies of runs" in result.output
+
+    def test_all_are_strategies_and_peers(self, tmp_path, monkeypatch):
+        asked = []
+        monkeypatch.setattr(
+            "ital.evaluation.runner.run", lambda settings, *rest: asked.append(settings)
+        )
+        assert invoke("bench", "run", "--out", tmp_path).exit_code == 0
+        assert asked[0].strategies == (*ital.strategies.names(), "centroid", "svm", "forest")
+
     def test_a_report_of_nothing(self, tmp_path):
         result = invoke("bench", "report", tmp_path)
         assert result.exit_code == 2

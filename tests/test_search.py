@@ -380,7 +380,7 @@ class TestSaving:
             ("[-1, [", '[-1, ["a", ', "broken: vector must hold indices or vectors of 4"),
             ("[-1, [", "[-1, [NaN, ", "broken: vector must hold indices or vectors of 4"),
             ('"kind": "query"', '"kind": "rm"', "broken: kind must be 'query' or 'answer'"),
-            ('"name": "ital"', '"name": "rm"', "broken: strategy must be one of"),
+            ('"name": "context"', '"name": "rm"', "broken: strategy must be one of"),
             ('"p_label": 1.0', '"p_label": 7', "broken: p_label must be a probability"),
             ('"noise": 1e-06', '"noise": -1', "broken: noise must be a positive"),
             ('"seed": 3', '"sead": 3', "broken: .*sead"),

@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
-from ital import strategies
 from ital.evaluation import plots, report, tables
-from ital.evaluation.experiment import Settings
+from ital.evaluation.experiment import Settings, names
+from ital.evaluation.peers import PEERS
 from ital.evaluation.report.cases import cases
 from ital.evaluation.runner import run
 
@@ -88,6 +88,12 @@ def test_csv(folder, written):
         assert float(line["area"]) == row.area
         assert int(line["rank"]) == row.rank
         assert line["paper"] == ""
+        stages = runs[line["run"]].stages()[row.strategy]
+        assert [float(line[f"after_{number}"]) for number in (1, 2)] == list(stages.values())
+        assert line["after_10"] == ""
+        # One of the runs is with users who err, and what they say yes to is not found.
+        assert line["found"] == ("" if row.found is None else str(row.found))
+        assert (line["found"] == "") == (line["run"] == "digits-blend")
 
 
 def test_markdown(folder, written):
@@ -96,6 +102,14 @@ def test_markdown(folder, written):
         assert f"## {one.name}" in text
         for row in one.rows:
             assert re.search(rf"\| {row.rank} \| {row.strategy} \| {row.area:.4f} \|", text)
+        stages = one.stages()
+        for label, values in stages.items():
+            assert (
+                f"| {label} | " + " | ".join(f"{x:.4f}" for x in values.values()) + " |\n" in text
+            )
+        section = text.partition(f"## {one.name}\n")[2].partition("\n## ")[0]
+        assert "| strategy | after 1 | after 2 |\n" in section
+        assert ("| found | found per question |" in section) == (one.name != "digits-blend")
     # A table's lines have as many cells as its head.
     for table in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
         assert len({line.count("|") for line in table.splitlines()}) == 1
@@ -151,6 +165,8 @@ def test_page(written):
             if name in attributes and tag != "use":
                 assert attributes[name].startswith(("data:image/png", "#")), attributes[name][:60]
     assert "prefers-color-scheme: dark" in text
+    assert text.count("Average precision after rounds") == 3
+    assert "<em>found per question</em>" in text
     pictures = [a for tag, a in page.tags if tag == "img"]
     # Best and worst case, two strategies, a query and two rounds of four questions each.
     assert len(pictures) == 2 * 2 * (1 + 2 * 4) * 3
@@ -169,9 +185,22 @@ def test_colours_differ(folder):
     one = tables.read(folder)[0]
     colours = {plots.colour(label) for label in one.settings.strategies}
     assert len(colours) == 3
-    names = strategies.names()
-    assert len({plots.colour(name) for name in names}) == len(names)
+    known = names()
+    assert len({plots.colour(name) for name in known}) == len(known)
     assert plots.colour("mine").startswith("#")
+
+
+def test_peers_have_broken_lines():
+    assert [plots.dashes(name) for name in ("context", "ital", "random", "mine")] == ["-"] * 4
+    assert len({plots.dashes(name) for name in (*PEERS, "ital")}) == 1 + len(PEERS)
+
+
+def test_what_a_run_is_about(folder):
+    one = tables.read(folder)[0]
+    assert one.main == "ital"
+    renamed = {"context": one.results["entropy"], **one.results}
+    assert replace(one, results=renamed).main == "context"
+    assert replace(one, results={"random": one.results["random"]}).main is None
 
 
 def test_colours_can_be_seen():
@@ -182,7 +211,7 @@ def test_colours_can_be_seen():
         red, green, blue = (p / 12.92 if p <= 0.04 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    for name in strategies.names():
+    for name in ("context", *names()):
         own = luminance(plots.colour(name))
         for page in ("#ffffff", "#16181c"):
             light, dark = sorted((own, luminance(page)), reverse=True)

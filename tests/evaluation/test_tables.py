@@ -58,6 +58,68 @@ def test_rows(tmp_path):
         assert row.p_value == pytest.approx(expected)
 
 
+def write_answers(folder, answers, **settings):
+    """A run of one strategy, with the answers of each query."""
+    journal = Journal(folder)
+    with journal.begun(Settings("digits", ("ital",), **settings), len(answers), "abc"):
+        pass
+    for place, told in enumerate(answers):
+        curve = [0.1 * number for number in range(1 + len(told))]
+        asked = [list(range(len(one))) for one in told]
+        result = Result(0, place, "one", 3, curve, curve, asked, told)
+        journal.add(Unit("ital", 0, place), result, [0.1])
+    (run,) = tables.read(folder)
+    return run
+
+
+class TestFound:
+    def test_by_hand(self, tmp_path):
+        """Two searches: three of six questions, and one of four, of which one was skipped."""
+        run = write_answers(tmp_path, [[[1, -1, 1], [-1, -1, 1]], [[1, 0], [-1, -1]]])
+        first, second = run.results["ital"]
+        assert first.found == [0, 2, 3]
+        assert second.found == [0, 1, 1]
+        assert run.rows[0].found == pytest.approx((3 + 1) / 2)
+        assert run.rows[0].found_per_question == pytest.approx((3 / 6 + 1 / 4) / 2)
+
+    def test_nothing_was_asked(self, tmp_path):
+        """Of a pool that is the query alone."""
+        run = write_answers(tmp_path, [[], [[1, 1]]])
+        assert (run.rows[0].found, run.rows[0].found_per_question) == (1.0, 0.5)
+
+    @pytest.mark.parametrize(
+        ("user", "known"), [("conservative", True), ("aggressive", False), ("blend", False)]
+    )
+    def test_a_yes_of_users_who_err_is_not_the_truth(self, tmp_path, user, known):
+        (row,) = write_answers(tmp_path, [[[1, 0]]], user=user).rows
+        assert (row.found is not None) == known
+        assert (row.found_per_question is not None) == known
+
+
+class TestStages:
+    @pytest.mark.parametrize(
+        ("rounds", "expected"),
+        [(1, [1]), (3, [1, 2, 3]), (5, [1, 2, 3, 5]), (10, [1, 2, 3, 10]), (12, [1, 2, 3, 10, 12])],
+    )
+    def test_some_rounds_and_the_last(self, tmp_path, rounds, expected):
+        run = write_answers(tmp_path, [[[1]] * rounds] * 2)
+        assert list(run.stages()["ital"]) == expected
+        for number, value in run.stages()["ital"].items():
+            assert value == pytest.approx(0.1 * number)
+
+    def test_means_over_queries(self, tmp_path):
+        precisions = write(tmp_path)
+        (run,) = tables.read(tmp_path)
+        for label in LABELS:
+            for number in (1, 2, 3):
+                expected = np.mean([precisions[label, place][number] for place in range(6)])
+                assert run.stages()[label][number] == pytest.approx(expected)
+
+    def test_a_search_that_ended_early_stays_as_it_was(self, tmp_path):
+        run = write_answers(tmp_path, [[[1]], [[1]] * 3])
+        assert run.stages()["ital"] == pytest.approx({1: 0.1, 2: 0.15, 3: 0.2})
+
+
 def test_the_same_results_have_no_difference(tmp_path):
     journal = Journal(tmp_path)
     with journal.begun(Settings("digits", ("ital", "entropy"), queries=2, rounds=1), 2, "abc"):

@@ -45,7 +45,8 @@ def bench_run(
     strategies: Annotated[
         str,
         typer.Option(
-            help="Names with commas between them, or all. Parameters follow a colon, and then "
+            help="Names with commas between them, or all, which are the strategies and what people "
+            "have instead: centroid, svm and forest. Parameters follow a colon, and then "
             "semicolons stand between strategies: 'ital:posterior=exact;random'."
         ),
     ] = "all",
@@ -80,16 +81,14 @@ def bench_run(
 
     Every finished query is on disk at once. The same command goes on where a run was broken off.
     """
-    from ital import strategies as known
     from ital.evaluation import paper
-    from ital.evaluation.experiment import Settings
+    from ital.evaluation.experiment import Settings, names
 
-    mark = ";" if ";" in strategies or ":" in strategies else ","
-    labels = [label.strip() for label in strategies.split(mark) if label.strip()]
+    labels = _labels(strategies)
     with errors_as_messages():
         settings = Settings(
             data=data,
-            strategies=tuple(known.names() if labels == ["all"] else labels),
+            strategies=tuple(names() if labels == ["all"] else labels),
             queries=queries,
             rounds=rounds,
             batch=batch,
@@ -113,8 +112,19 @@ def bench_run(
 @bench.command("report")
 def bench_report(
     runs: Annotated[Path, typer.Argument(help="The folder that 'ital bench run' wrote to.")],
+    headline: Annotated[
+        str | None,
+        typer.Option(
+            help="Strategies of headline.png, the one picture of all data sets, with commas "
+            "between them; context, ital, tcal, border_div, random, centroid, svm and forest, "
+            "those that there are, if not given."
+        ),
+    ] = None,
 ) -> None:
-    """Tables, tests and curves of all runs in a folder: a page, Markdown, CSV, PNG and SVG."""
+    """Tables, tests and curves of all runs in a folder: a page, Markdown, CSV, PNG and SVG.
+
+    With two data sets or more, headline.png shows them side by side.
+    """
     from ital.evaluation import report, tables
 
     console = Console()
@@ -124,14 +134,14 @@ def bench_report(
             columns = {
                 column: title
                 for column, title in report.columns(run).items()
-                if column not in ("ndcg", "p_value", "queries")
+                if column not in ("ndcg", "p_value", "queries", "found_per_question")
             }
             for column, title in columns.items():
                 table.add_column(title, justify="left" if column == "strategy" else "right")
             for row in run.rows:
                 table.add_row(*(escape(report.text(row, column)) for column in columns))
             console.print(table)
-        print_paths(report.write(runs))
+        print_paths(report.write(runs, None if headline is None else _labels(headline)))
 
 
 @bench.command("paper")
@@ -227,6 +237,12 @@ def _run(settings: Any, folder: Path, processes: int | None) -> None:
             progress.update(bars[label], completed=done, total=total)
 
         runner.run(settings, folder, processes, update)
+
+
+def _labels(text: str) -> list[str]:
+    """Strategies with commas between them, or with semicolons where there are parameters."""
+    mark = ";" if ";" in text or ":" in text else ","
+    return [label.strip() for label in text.split(mark) if label.strip()]
 
 
 def _base_rate(text: str | None) -> Any:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -18,7 +19,8 @@ from ital.checks import IntArray
 from ital.evaluation import metrics
 from ital.evaluation.calibration import Calibration
 from ital.evaluation.datasets import NAMES, Dataset, Task, load
-from ital.evaluation.protocol import feedback_rounds
+from ital.evaluation.peers import PEERS
+from ital.evaluation.protocol import Seeker, feedback_rounds
 from ital.model import RelevanceModel
 from ital.pool import Pool
 from ital.search import Search
@@ -32,7 +34,7 @@ class Settings:
 
     data: str
     strategies: tuple[str, ...]
-    """Names, each with parameters if need be: ``ital:posterior=exact,user=perfect``."""
+    """Of ``names()``, each with parameters if need be: ``ital:posterior=exact,user=perfect``."""
     queries: int = 10
     """Queries of each class."""
     rounds: int = 10
@@ -104,7 +106,13 @@ class Result:
     questions: list[list[int]]
     answers: list[list[int]]
     calibration: list[Calibration] | None = None
-    """After the query and after each round; none in results of versions that did not measure it."""
+    """After the query and after each round; none of peers, which tell no probabilities, nor in
+    results of versions that did not measure it."""
+
+    @property
+    def found(self) -> list[int]:
+        """How many images the user said yes to, without the query: before and after each round."""
+        return [0, *accumulate(told.count(1) for told in self.answers)]
 
 
 class Selector(Protocol):
@@ -139,9 +147,25 @@ class Foreign(Strategy):
         return batch.astype(np.int64)
 
 
+def names() -> list[str]:
+    """All that can be compared: the strategies, and then the peers."""
+    return [*strategies.names(), *PEERS]
+
+
+def check(label: str) -> None:
+    """Refuse what is neither a peer nor a strategy with its parameters."""
+    name, colon, _ = label.partition(":")
+    if name not in PEERS:
+        strategy(label)
+    elif colon:
+        raise ValueError(f"strategy must be {name} without parameters, got {label!r}")
+
+
 def strategy(label: str) -> Strategy:
     """A strategy from its name and parameters: ``name:parameter=value,parameter=value``."""
     name, _, listed = label.partition(":")
+    if name not in strategies.names():
+        raise ValueError(f"strategy must be one of {', '.join(names())}, got {name!r}")
     parameters: dict[str, Any] = {}
     for part in filter(None, re.split(r",(?![^\[]*\])", listed)):
         key, equals, value = part.partition("=")
@@ -205,23 +229,22 @@ class Player:
         settings, task = self.settings, self._task(unit.task)
         query = int(queries(task, unit.task, settings)[unit.place])
         chance = np.random.SeedSequence([settings.seed, unit.task, unit.place]).generate_state(2)
-        search = Search(
-            self._features(task),
-            strategy(unit.strategy) if selector is None else Foreign(selector),
-            USERS[settings.user],
-            settings.base_rate,
-            seed=int(chance[0]),
-            **self._kernel(),
-        )
+        if selector is None and unit.strategy in PEERS:
+            search: Seeker = PEERS[unit.strategy](task.train, int(chance[0]))
+        else:
+            chosen = strategy(unit.strategy) if selector is None else Foreign(selector)
+            search = self._search(task, chosen, int(chance[0]))
         named = task.test_relevance != 0
         relevant, vectors = task.test_relevance[named] == 1, task.test[named]
 
-        def quality(search: Search) -> tuple[float, float, Calibration]:
+        def quality(search: Seeker) -> tuple[float, float, Calibration | None]:
             scores = search.predict(vectors)
             return (
                 metrics.average_precision(relevant, scores),
                 metrics.ndcg(relevant, scores),
-                Calibration.of(search, task.train_relevance),
+                Calibration.of(search, task.train_relevance)
+                if isinstance(search, Search)
+                else None,
             )
 
         user = SimulatedUser(USERS[settings.user], int(chance[1]))
@@ -236,6 +259,7 @@ class Player:
                 user,
             )
         )
+        calibration = [state.quality[2] for state in states if state.quality[2] is not None]
         result = Result(
             unit.task,
             unit.place,
@@ -245,9 +269,20 @@ class Player:
             [state.quality[1] for state in states],
             [state.questions.tolist() for state in states[1:]],
             [state.answers.tolist() for state in states[1:]],
-            [state.quality[2] for state in states],
+            calibration or None,
         )
         return result, [state.seconds for state in states[1:]]
+
+    def _search(self, task: Task, strategy: Strategy, seed: int) -> Search:
+        settings = self.settings
+        return Search(
+            self._features(task),
+            strategy,
+            USERS[settings.user],
+            settings.base_rate,
+            seed=seed,
+            **self._kernel(),
+        )
 
     def fingerprint(self) -> str:
         """A hash of the features, to know the data again."""

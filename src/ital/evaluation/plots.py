@@ -13,6 +13,7 @@ import numpy as np
 from ital.evaluation.tables import Run, interval, ratios, reliability
 
 _COLOURS = {
+    "context": "#0067c5",
     "ital": "#e07b00",
     "entropy": "#4c78a8",
     "random": "#7f7f7f",
@@ -34,8 +35,17 @@ _COLOURS = {
     "uherding": "#5a9e7c",
     "ens": "#e0559a",
     "gal": "#7a8fa6",
+    "centroid": "#7d2ae8",
+    "svm": "#18833e",
+    "forest": "#a23d08",
 }
-"""The same in every picture, and to be seen on white as well as on black."""
+"""The same in every picture, and to be seen on white as well as on black.
+
+Those of `headline.png` also differ for people who do not see red, green or blue.
+"""
+
+_DASHES = {"centroid": (0, (5, 2)), "svm": (0, (1.5, 1.2)), "forest": (0, (6, 2, 1.5, 2))}
+"""Peers are told from strategies by more than a colour."""
 
 LIGHT, DARK = "#1c1c1c", "#e6e6e6"
 
@@ -44,6 +54,11 @@ def colour(strategy: str) -> str:
     """The colour of a strategy; of others than ours, one of these by its name."""
     some = list(_COLOURS.values())
     return _COLOURS.get(strategy, some[zlib.crc32(strategy.encode()) % len(some)])
+
+
+def dashes(strategy: str) -> Any:
+    """The line of a strategy: solid, and broken for peers, each in its own way."""
+    return _DASHES.get(strategy, "-")
 
 
 def learning_curves(run: Run, ink: str = LIGHT) -> Any:
@@ -55,7 +70,7 @@ def learning_curves(run: Run, ink: str = LIGHT) -> Any:
     for row in run.rows:
         curves = run.curves(row.strategy)
         mean, width, rounds = curves.mean(axis=0), interval(curves), np.arange(curves.shape[1])
-        shade, first = colour(row.strategy), row.strategy == "ital"
+        shade, first = colour(row.strategy), row.strategy == run.main
         if width is not None:
             axes.fill_between(
                 rounds, mean - width, mean + width, color=shade, alpha=0.12, linewidth=0
@@ -64,13 +79,14 @@ def learning_curves(run: Run, ink: str = LIGHT) -> Any:
             rounds,
             mean,
             color=shade,
+            linestyle=dashes(row.strategy),
             linewidth=3 if first else 1.6,
             zorder=3 if first else 2,
             label=f"{row.strategy}  {row.area:.3f}",
         )
     axes.set_title(run.name, color=ink)
     _rounds(axes, len(rounds))
-    _dress(axes, "round of feedback", "mean average precision", ink)
+    dress(axes, "round of feedback", "mean average precision", ink)
     _legend(axes, "area under the curve", ink)
     figure.patch.set_alpha(0)
     return figure
@@ -87,8 +103,8 @@ def calibration(run: Run, ink: str = LIGHT) -> Any:
     left.plot([0, 1], [0, 1], color=ink, linewidth=1, linestyle=":")
     right.axhline(1, color=ink, linewidth=1, linestyle=":")
     for label, rounds in found.items():
-        shade, order = colour(label), 3 if label == "ital" else 2
-        width = 3 if label == "ital" else 1.6
+        shade, first = colour(label), label == run.main
+        order, width = (3, 3.0) if first else (2, 1.6)
         counts, sums, hits = reliability(rounds)
         some = counts > 0
         told, true = sums[some] / counts[some], hits[some] / counts[some]
@@ -108,8 +124,8 @@ def calibration(run: Run, ink: str = LIGHT) -> Any:
     _rounds(right, max(map(len, found.values())))
     left.set_title("Reliability, all rounds together", color=ink, fontsize="medium")
     right.set_title("Relevant images, median and quartiles", color=ink, fontsize="medium")
-    _dress(left, "P(R = 1)", "share of relevant images", ink)
-    _dress(right, "round of feedback", "expected / true number", ink)
+    dress(left, "P(R = 1)", "share of relevant images", ink)
+    dress(right, "round of feedback", "expected / true number", ink)
     _legend(right, "strategy", ink)
     figure.suptitle(f"{run.name}, base rate: {run.base_rate}", color=ink)
     figure.patch.set_alpha(0)
@@ -123,7 +139,8 @@ def _rounds(axes: Any, points: int) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def _dress(axes: Any, x: str, y: str, ink: str) -> None:
+def dress(axes: Any, x: str, y: str, ink: str) -> None:
+    """Name the axes, and leave no more ink than is needed."""
     axes.set_xlabel(x, color=ink)
     axes.set_ylabel(y, color=ink)
     axes.tick_params(colors=ink, which="both")
@@ -134,7 +151,13 @@ def _dress(axes: Any, x: str, y: str, ink: str) -> None:
 
 
 def _legend(axes: Any, title: str, ink: str) -> None:
-    legend = axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, title=title)
+    legend = axes.legend(
+        loc="center left",
+        bbox_to_anchor=(1.01, 0.5),
+        frameon=False,
+        title=title,
+        handlelength=2.6,  # long enough to tell dashes by
+    )
     for text in (*legend.get_texts(), legend.get_title()):
         text.set_color(ink)
 

@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ital.checks import IntArray
-from ital.search import Search
+from ital.gaussian import FloatArray
 from ital.user import SimulatedUser, UserModel
 
+
+class Seeker(Protocol):
+    """What learns from examples and answers, asks, and ranks: ``Search``, or one of its peers."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def labels(self) -> Mapping[int, bool | None]: ...
+
+    def query(self, relevant: list[int]) -> None: ...
+
+    def suggest(self, k: int) -> IntArray: ...
+
+    def answer(self, answers: Mapping[int, int]) -> None: ...
+
+    def predict(self, vectors: npt.ArrayLike) -> FloatArray: ...
+
+
 Q = TypeVar("Q")
+S = TypeVar("S", bound=Seeker)
 
 
 @dataclass(frozen=True)
@@ -29,10 +48,10 @@ class Round(Generic[Q]):
 
 
 def feedback_rounds(
-    search: Search,
+    search: S,
     query: int,
     relevance: npt.ArrayLike,
-    quality: Callable[[Search], Q],
+    quality: Callable[[S], Q],
     rounds: int = 10,
     batch: int = 4,
     user: SimulatedUser | None = None,

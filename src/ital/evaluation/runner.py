@@ -22,7 +22,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from ital.engine import cores
-from ital.evaluation.experiment import Player, Result, Selector, Settings, Unit, strategy, units
+from ital.evaluation.experiment import Player, Result, Selector, Settings, Unit, check, units
 from ital.evaluation.journal import Journal
 
 _player: Player | None = None
@@ -39,7 +39,7 @@ def run(
     ``progress`` is told how many queries of a strategy are done.
     """
     for label in settings.strategies:
-        strategy(label)  # mistakes are to be found before anything is written
+        check(label)  # mistakes are to be found before anything is written
     player = Player.of(settings)
     everything = units(player.dataset, settings)
     each = len(everything) // len(settings.strategies)

@@ -14,11 +14,19 @@ from ital.evaluation.experiment import Result, Settings
 from ital.evaluation.journal import Journal
 from ital.evaluation.metrics import area_under_curve, published_area
 from ital.gaussian import FloatArray
+from ital.user import USERS
 
 CONFIDENCE = 0.95
 
 ROUNDS = (1, 4, 6, 10)
 """After which calibration stands in tables, and after the last."""
+
+STAGES = (1, 2, 3, 10)
+"""Rounds after which average precision stands in tables, and after the last: people stop early."""
+
+
+MAIN = ("context", "ital")
+"""Strategies that stand out in pictures: the first that is there."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,10 @@ class Row:
     """Half the width of the 95 % confidence interval of that mean; a single query tells none."""
     ndcg: float
     """The same area for NDCG."""
+    found: float | None
+    """Relevant images that a user came across as answers, in the mean of queries; none of users who
+    err, whose yes is not the truth."""
+    found_per_question: float | None
     rank: int
     p_value: float | None
     """Of a paired t-test against the best strategy; none for the best itself."""
@@ -90,9 +102,24 @@ class Run:
             return "none"
         return "learnt" if isinstance(rate, str) else f"{rate:g}"
 
+    @property
+    def main(self) -> str | None:
+        """The strategy that the run is about: the one that a search has unless told otherwise."""
+        return next((label for label in MAIN if label in self.results), None)
+
     def curves(self, strategy: str) -> FloatArray:
         """Average precisions, a row for each query and a column for each round."""
         return curves([result.precision for result in self.results[strategy]])
+
+    def stages(self) -> dict[str, dict[int, float]]:
+        """Mean average precisions after some rounds, strategy by strategy."""
+        means = {row.strategy: self.curves(row.strategy).mean(axis=0) for row in self.rows}
+        last = max(map(len, means.values())) - 1
+        rounds = [*(number for number in STAGES if number < last), last]
+        return {
+            label: {number: float(one[min(number, len(one) - 1)]) for number in rounds}
+            for label, one in means.items()
+        }
 
     def calibrations(self) -> dict[str, list[list[Calibration]]]:
         """States round by round, of all queries each, of the strategies that have them.
@@ -214,6 +241,8 @@ def _rows(settings: Settings, results: dict[str, list[Result]], journal: Journal
         values, seconds = areas[label], journal.seconds(label)
         width = interval(values[:, None])
         gains = curves([one.ndcg for one in results[label]])
+        found, to_a_question = _found(results[label])
+        is_true = USERS[settings.user].p_mistake == 0
         rows.append(
             Row(
                 label,
@@ -221,6 +250,8 @@ def _rows(settings: Settings, results: dict[str, list[Result]], journal: Journal
                 float(values.mean()),
                 None if width is None else float(width[0]),
                 float(np.mean([area_under_curve(curve) for curve in gains])),
+                found if is_true else None,
+                to_a_question if is_true else None,
                 1 + sum(float(other.mean()) > float(values.mean()) for other in areas.values()),
                 None if label == order[0] else _p_value(areas[order[0]] - values),
                 published_area(whole[label].mean(axis=0)),
@@ -229,6 +260,14 @@ def _rows(settings: Settings, results: dict[str, list[Result]], journal: Journal
             )
         )
     return rows
+
+
+def _found(results: list[Result]) -> tuple[float, float]:
+    """Means over queries of the relevant images found in the end, and of those to a question."""
+    found = np.array([one.found[-1] for one in results])
+    asked = np.array([sum(map(len, one.questions)) for one in results])
+    # A pool of the query alone has no questions.
+    return float(found.mean()), float(np.mean(found / np.maximum(asked, 1)))
 
 
 def _of_the_paper(settings: Settings) -> bool:

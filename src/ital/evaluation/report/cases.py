@@ -55,7 +55,7 @@ def cases(run: Run) -> list[Case]:
     if dataset.image is None or run.features not in (None, player.fingerprint()):
         return []
     labels = [row.strategy for row in run.rows]
-    main = "ital" if "ital" in labels else labels[0]
+    main = run.main or labels[0]
     played = {label: {(one.task, one.place): one for one in run.results[label]} for label in labels}
     ours = played[main]
     # Entropy and ital ask the same of a perfect user.

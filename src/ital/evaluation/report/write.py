@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from ital.evaluation import plots, tables
+from ital.evaluation import headline, plots, tables
 from ital.evaluation.report.cases import cases
 from ital.evaluation.tables import Calibrated, Row, Run
 
@@ -19,6 +19,8 @@ COLUMNS = {
     "interval": "±95 %",
     "p_value": "p against the best",
     "ndcg": "area (NDCG)",
+    "found": "found",
+    "found_per_question": "found per question",
     "published": "area as published",
     "paper": "paper",
     "difference": "difference",
@@ -36,10 +38,14 @@ CALIBRATION = {
 }
 
 
-def write(folder: Path) -> list[Path]:
-    """Tables and curves of all runs in a folder: report.md, report.csv, report.html, pictures."""
+def write(folder: Path, strategies: Sequence[str] | None = None) -> list[Path]:
+    """Tables and curves of all runs in a folder: report.md, report.csv, report.html, pictures.
+
+    ``strategies`` are those of `headline.png`, which is there for two data sets or more.
+    """
     runs = tables.read(folder)
-    pictures = [path for run in runs for path in plots.save(run, folder)]
+    pictures = headline.save(runs, folder, strategies)
+    pictures += [path for run in runs for path in plots.save(run, folder)]
     markdown, sheet, page = (folder / f"report.{kind}" for kind in ("md", "csv", "html"))
     environment = Environment(
         loader=PackageLoader("ital.evaluation.report", "."),
@@ -112,7 +118,9 @@ def text(row: Row | Calibrated, column: str) -> str:
             return "< 0.001" if value < 0.001 else f"{value:.3f}"
         case "difference":
             return f"{value:+.4f}"
-        case "ratio":
+        case "found":
+            return f"{value:.1f}"
+        case "ratio" | "found_per_question":
             return f"{value:.2f}"
         case "coverage":
             return f"{100 * value:.0f} %"
@@ -123,8 +131,10 @@ def text(row: Row | Calibrated, column: str) -> str:
 def _write_csv(runs: list[Run], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["run", *COLUMNS])
+        writer.writerow(["run", *COLUMNS, *(f"after_{number}" for number in tables.STAGES)])
         for run in runs:
+            stages = run.stages()
             for row in run.rows:
                 values = [getattr(row, column) for column in COLUMNS]
+                values += [stages[row.strategy].get(number) for number in tables.STAGES]
                 writer.writerow([run.name, *("" if value is None else value for value in values)])
