@@ -28,7 +28,7 @@ class TestDemo:
         picture = tmp_path / "demo.png"
         result = invoke("demo", "--rounds", 2, "--batch", 3, "--out", picture)
         assert result.exit_code == 0, result.output
-        for word in ("plant-flower", "the example", "random", "topscoring", picture.name):
+        for word in ("plant-flower", "the example", "context", "topscoring", picture.name):
             assert word in result.output
         height, width, _ = matplotlib.image.imread(picture).shape
         assert width > 1000

@@ -55,7 +55,8 @@ def test_gains(problem, user):
     model, process = fitted(problem)
     weights = weights_of(model, problem.candidates)
     batch, utilities = chosen(("context", {"user": user}), model, problem.candidates, 3)
-    left = list(problem.candidates)
+    ranked = sorted(problem.candidates, key=lambda i: (-model.mean[i], i))
+    left = ranked[: max(12, int(np.ceil(model.probabilities().sum())))]
     for place, (image, row) in enumerate(zip(batch, utilities, strict=True)):
         before = doubt(process, weights, batch[:place], user)
         expected = {i: before - doubt(process, weights, [*batch[:place], i], user) for i in left}
@@ -141,7 +142,7 @@ class TestLargeBatches:
         search = searched(120, user=UserModel(0.5, 0.1))
         tree = context._Tree(
             search.model,
-            context._Shown.of(search.model, np.arange(12, 120)),
+            context._Shown.of(search.model, np.arange(12, 120), 9),
             UserModel(0.5, 0.1),
         )
         for position in range(9):
@@ -160,11 +161,14 @@ def test_the_context_is_bounded():
         search = Search(images(1000), base_rate=rate, length_scale=1.0)
         search.query(relevant=[0])
         expected = context.SHARE * search.model.probabilities().sum()
-        found = context._Shown.of(search.model, np.arange(1, 1000))
+        found = context._Shown.of(search.model, np.arange(1, 1000), 4)
         assert len(found.images) == np.clip(int(expected), context.LEAST, context.MOST)
         assert len(found.images) == pytest.approx(size, rel=0.3)
         best = np.argsort(-search.model.mean[1:], kind="stable") + 1
         assert found.images.tolist() == sorted(best[: len(found.images)].tolist())
+        wanted = max(int(np.ceil(search.model.probabilities().sum())), 4 * context.CHOICE)
+        askable = found.images[found.askable].tolist()
+        assert askable == sorted(best[: min(wanted, len(found.images))].tolist())
 
 
 def test_the_same_batch_on_any_number_of_threads(monkeypatch):

@@ -12,10 +12,11 @@ and what the answers F to a batch tell of an image that is drawn so is in propor
 
     sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f)).
 
-A batch is built greedily over the tree of its answers. An answer updates the process in the way in
-which it will update the model: covariances depend on which images were answered, but not on how, so
-that only means differ between the branches of the tree. `docs/method.md` derives this, and tells
-how far off each approximation is.
+Candidates are the images that are looked at more likely than not, pi_c >= 1/2: questions are about
+what the ranking is about to show. A batch is built greedily over the tree of its answers. An answer
+updates the process in the way in which it will update the model: covariances depend on which images
+were answered, but not on how, so that only means differ between the branches of the tree.
+`docs/method.md` derives this, and tells how far off each approximation is.
 """
 
 from __future__ import annotations
@@ -51,6 +52,9 @@ ENUMERATED = 6
 
 BRANCHES = 32
 """and how many of them, the likeliest, beyond that: all that a perfect user has to five images."""
+
+CHOICE = 4
+"""Candidates at the least for every image of a batch."""
 
 _BLOCK = 16
 """Candidates whose answers are tried at a time, such that a block stays in a core's cache."""
@@ -89,25 +93,27 @@ class Context(Strategy):
     def select(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
     ) -> IntArray:
-        shown = _Shown.of(model, candidates)
+        shown = _Shown.of(model, candidates, k)
         return shown.images[[position for position, _ in self._steps(model, shown, k)]]
 
     def select_with_utilities(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """Utilities are what the answer to one more image adds, in nats."""
-        shown = _Shown.of(model, candidates)
+        shown = _Shown.of(model, candidates, k)
         positions, gains = zip(*self._steps(model, shown, k), strict=True)
         utilities = np.full((len(positions), len(candidates)), np.nan)
-        looked_at = np.searchsorted(candidates, shown.images)
-        utilities[:, looked_at] = by_place(np.stack(gains), np.array(positions))
+        places = np.searchsorted(candidates, shown.images[shown.askable])
+        utilities[:, places] = by_place(
+            np.stack(gains), np.searchsorted(shown.askable, np.array(positions))
+        )
         return shown.images[list(positions)], utilities
 
     def score(self, model: RelevanceModel, batch: IntArray) -> float:
         """What the answers tell of the context, to which the batch belongs, in nats."""
         known = np.array([name for name in model.labels if name >= 0], dtype=np.int64)
         unlabelled = np.setdiff1d(np.arange(len(model.pool)), known)
-        shown = _Shown.of(model, unlabelled).beside(batch)
+        shown = _Shown.of(model, unlabelled, len(batch)).beside(batch)
         tree = _Tree(model, shown, self.user or UserModel())
         before = tree.doubt()
         for position in np.searchsorted(shown.images, batch):
@@ -117,14 +123,15 @@ class Context(Strategy):
     def _steps(
         self, model: RelevanceModel, shown: _Shown, k: int
     ) -> Iterator[tuple[int, FloatArray]]:
-        """The position of each next image in the context, and what each of them would add."""
+        """The position of each next image in the context, and what each candidate would add."""
         tree = _Tree(model, shown, self.user or UserModel())
-        taken = np.zeros(len(shown.images), dtype=bool)
-        for _ in range(min(k, len(shown.images))):
-            gains = np.where(taken, -np.inf, tree.gains())
+        taken = np.zeros(len(shown.askable), dtype=bool)
+        for _ in range(min(k, len(taken))):
+            gains = np.where(taken, -np.inf, tree.gains(shown.askable))
             best = gains.max()
-            position = int(np.argmax(gains >= best - _TIE * abs(best)))
-            taken[position] = True
+            chosen = int(np.argmax(gains >= best - _TIE * abs(best)))
+            taken[chosen] = True
+            position = int(shown.askable[chosen])
             yield position, gains
             tree.ask(position)
 
@@ -135,24 +142,31 @@ class _Shown:
 
     images: IntArray
     weights: FloatArray
+    askable: IntArray
+    """Positions of those that may be asked about."""
 
     @staticmethod
-    def of(model: RelevanceModel, candidates: IntArray) -> _Shown:
-        """The best-ranked candidates, a few times as many as are expected to be relevant."""
+    def of(model: RelevanceModel, candidates: IntArray, k: int) -> _Shown:
+        """The best-ranked candidates, a few times as many as are expected to be relevant.
+
+        ``k`` images are to be asked about.
+        """
         expected = max(float(model.probabilities().sum()), 1.0)
         size = int(min(max(SHARE * expected, LEAST), MOST))
         ranked = candidates[largest(model.mean[candidates], size)]
         looked_at = special.ndtr(np.log(expected / np.arange(1, len(ranked) + 1)) / SPREAD)
         weights = looked_at * np.sqrt(model.probabilities(ranked))
         order = np.argsort(ranked)
-        return _Shown(ranked[order], weights[order])
+        # rank <= expected number: more likely than not, the image is looked at.
+        askable = np.flatnonzero(order < max(expected, CHOICE * k))
+        return _Shown(ranked[order], weights[order], askable)
 
     def beside(self, batch: IntArray) -> _Shown:
         """With the images of a batch, which need not matter."""
         images = np.union1d(self.images, batch)
         weights = np.zeros(len(images))
         weights[np.searchsorted(images, self.images)] = self.weights
-        return _Shown(images, weights)
+        return _Shown(images, weights, np.searchsorted(images, batch))
 
 
 @dataclass(frozen=True)
@@ -191,27 +205,29 @@ class _Tree:
             for one in self._branches
         )
 
-    def gains(self) -> FloatArray:
-        """How much less it would be, in the mean, with an answer to each image of the context."""
-        gains: FloatArray = np.sum([self._gains(one) for one in self._branches], axis=0)
+    def gains(self, positions: IntArray) -> FloatArray:
+        """How much less it would be, in the mean, with an answer to each of some images."""
+        gains: FloatArray = np.sum([self._gains(one, positions) for one in self._branches], axis=0)
         return gains
 
-    def _gains(self, branches: _Branches) -> FloatArray:
-        covariance, means, variance = branches.covariance, branches.means, branches.variance
-        answers = self._answers(means, variance, branches.chances)
+    def _gains(self, branches: _Branches, positions: IntArray) -> FloatArray:
+        means, variance = branches.means, branches.variance
+        covariance, asked = branches.covariance[positions], means[:, positions]
+        noisy = variance[positions] + self._noise
+        answers = self._answers(asked, variance[positions], branches.chances)
         before = gaussian.sign_entropy(means, variance) @ self._weights
         out: FloatArray = before @ answers.sum(axis=0)
 
         def try_answers(lo: int, hi: int) -> None:
             columns = covariance[lo:hi]
-            slopes = columns / (variance[lo:hi] + self._noise)[:, None]
+            slopes = columns / noisy[lo:hi, None]
             rates = -ENTROPY_RATE / np.maximum(variance - slopes * columns, _TINY)
             room = np.empty_like(slopes)
             with np.errstate(over="ignore"):
                 for value, chances in zip(self._values, answers, strict=True):
-                    for mean, chance in zip(means, chances, strict=True):
+                    for mean, own, chance in zip(means, asked, chances, strict=True):
                         # The entropy of every image of the context after the answer, in one pass.
-                        np.multiply(slopes, (value - mean[lo:hi])[:, None], out=room)
+                        np.multiply(slopes, (value - own[lo:hi])[:, None], out=room)
                         room += mean
                         room *= room
                         room *= rates
