@@ -118,7 +118,7 @@ def demo(
             played = first.run(collection, pictures, like, rounds, batch)
         table = Table(title=escape(played.title))
         table.add_column("round", justify="right")
-        table.add_column("ital asked (and was told)")
+        table.add_column("what was asked (and answered)")
         for strategy in first.STRATEGIES:
             table.add_column(strategy, justify="right")
         signs = {1: "[green]yes[/]", -1: "[red]no[/]", 0: "[dim]?[/]"}

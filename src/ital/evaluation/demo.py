@@ -79,7 +79,7 @@ def draw(demo: Demo, path: Path) -> None:
     batch = max(len(one.questions) for one in rounds)
     figure = Figure(figsize=(11, 0.75 * len(rounds) + 0.9), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=[batch + 1.6, 8], squeeze=False)[0]
-    left.suptitle("What ital asked", fontsize=12)
+    left.suptitle("What was asked", fontsize=12)
     grid = left.subplots(len(rounds), batch + 1, squeeze=False)
     for axes in grid.flat:
         axes.axis("off")
