@@ -47,7 +47,10 @@ def test_equals_the_conditional_gaussian(seed, n, length_scale, variance, identi
     np.testing.assert_allclose(covariance.variances_at(vectors), np.diag(expected)[n:], **close)
     np.testing.assert_allclose(covariance.with_pool(vectors), expected[n:, :n], **close)
     rows = rng.integers(n, size=4)
-    np.testing.assert_allclose(covariance.with_pool(vectors, rows), expected[n:, rows], **close)
+    np.testing.assert_allclose(covariance.of_images(rows), expected[rows][:, :n], **close)
+    np.testing.assert_allclose(
+        covariance.of_images(rows, rows), expected[np.ix_(rows, rows)], **close
+    )
     np.testing.assert_allclose(covariance.between(vectors, vectors), expected[n:, n:], **close)
     np.testing.assert_allclose(covariance.between(features, vectors), expected[:n, n:], **close)
     assert (covariance.variances() > 0).all(), "labels could teach nothing"

@@ -24,16 +24,13 @@ from ital import gaussian
 from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
-from ital.ranking import Ranking
+from ital.ranking import Ranking, evenly
 
 IMAGES = 400
 """In the sample, at the most."""
 
 DRAWS = 1000
 """The ends of an 80 % interval are then quantiles that are right within a hundredth."""
-
-_LEAST = 1e-9
-"""Chance, before all are brought to their sum."""
 
 _ADDED = (1e-9, 1e-7, 1e-5, 1e-3, 1.0)
 """To variances, in units of the largest: the first with which rounding leaves a root."""
@@ -58,7 +55,7 @@ class Census:
         rng = np.random.default_rng(len(model.labels))
         expected = ranking.probabilities
         blurred = model.belief.blurred(ranking.means, model.variance[ranking.rows])
-        places, chances = sample(gaussian.positive_probability(*blurred))
+        places, chances = evenly(deviations(gaussian.positive_probability(*blurred)), IMAGES)
         rows = ranking.rows[places]
         scales, borders = model.belief.draws(DRAWS, rng)
         process = rng.standard_normal((DRAWS, len(rows))) @ root(model.joint(rows, keep=False)[1]).T
@@ -75,26 +72,10 @@ class Census:
         return drawn
 
 
-def sample(probabilities: FloatArray, count: int = IMAGES) -> tuple[IntArray, FloatArray]:
-    """Places of at most ``count`` images, evenly along a ranking, and their chances.
-
-    These grow with sqrt(p (1 - p)), the deviation of whether an image is relevant.
-    """
-    if len(probabilities) <= count:
-        return np.arange(len(probabilities)), np.ones(len(probabilities))
-    worth = np.maximum(np.sqrt(probabilities * (1 - probabilities)), _LEAST)
-    chances = np.zeros(len(worth))
-    certain = chances > 1
-    while True:
-        # What those that are in for certain leave is for the others.
-        shares = worth * ((count - certain.sum()) / worth[~certain].sum())
-        chances = np.where(certain, 1.0, np.minimum(shares, 1.0))
-        if np.array_equal(chances >= 1, certain):
-            break
-        certain = chances >= 1
-    reached = np.floor(np.cumsum(chances) + 0.5)
-    places = np.flatnonzero(np.diff(reached, prepend=0.0) > 0)
-    return places, chances[places]
+def deviations(probabilities: FloatArray) -> FloatArray:
+    """Of whether images are relevant: with chances in proportion to these, sums vary least."""
+    found: FloatArray = np.sqrt(probabilities * (1 - probabilities))
+    return found
 
 
 def root(covariance: FloatArray) -> FloatArray:

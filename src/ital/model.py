@@ -189,9 +189,8 @@ class RelevanceModel:
 
     def prior_joint(self, images: Rows) -> tuple[FloatArray, FloatArray]:
         """Covariances and variances of some images before the first label."""
-        vectors = self.pool.vectors(images)
-        covariances = self._covariance.with_pool(vectors, images)
-        return self.scale * covariances, self.scale * self._covariance.variances_at(vectors)
+        covariances = self._covariance.of_images(images, images)
+        return self.scale * covariances, self.scale * self._covariance.variances()[images]
 
     def covariances(self, images: Rows, rows: Rows | None = None, keep: bool = True) -> FloatArray:
         """Posterior covariances, shape (images, n), or (images, rows) for some of the pool.
@@ -381,7 +380,7 @@ class RelevanceModel:
         return out
 
     def _fresh(self, images: Rows, rows: Rows | None = None) -> FloatArray:
-        covariances = self._covariance.with_pool(self.pool.vectors(images), rows)
+        covariances = self._covariance.of_images(images, rows)
         columns = self._factor.columns(images)
         if rows is not None:
             return covariances - columns.T @ self._factor.columns(rows)

@@ -20,8 +20,8 @@ FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.integer[Any]]
 T = TypeVar("T")
 
-_BLOCK_ELEMENTS = 1 << 18
-"""Features converted at a time: 2 MB in double precision, about a core's second-level cache."""
+_BLOCK_ELEMENTS = 1 << 17
+"""Features converted at a time: 1 MB in double precision, which a second-level cache holds."""
 
 _LEAST_SPREAD = 1e-140
 """The least distance from the centre, in one image at least, whose square keeps all its digits."""
@@ -222,7 +222,7 @@ class Pool:
             density[lo:hi] = cosines[:, len(self) - neighbours :].mean(axis=1)
 
         if neighbours:
-            for_blocks(fill, len(self), max(1, 8 * _BLOCK_ELEMENTS // len(self)))
+            for_blocks(fill, len(self), max(1, 16 * _BLOCK_ELEMENTS // len(self)))
         density.flags.writeable = False
         return density
 

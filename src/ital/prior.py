@@ -61,9 +61,13 @@ class Covariance:
         """Of vectors, wherever they are from."""
         return np.full(len(vectors), self._kernel.variance)
 
-    def with_pool(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
-        """Of vectors with the images of the pool, or with some of them, shape (vectors, images)."""
-        return self._pool.squared_distances(vectors, rows, self._kernel)
+    def with_pool(self, vectors: FloatArray) -> FloatArray:
+        """Of vectors, wherever they are from, with the images of the pool."""
+        return self._pool.squared_distances(vectors, None, self._kernel)
+
+    def of_images(self, images: Rows, rows: Rows | None = None) -> FloatArray:
+        """Of images of the pool with all of it, or with ``rows`` of it, shape (images, rows)."""
+        return self._pool.squared_distances(self._pool.vectors(images), rows, self._kernel)
 
     def between(self, some: FloatArray, others: FloatArray) -> FloatArray:
         """Of vectors, wherever they are from, shape (some, others)."""
@@ -111,11 +115,18 @@ class Conditioned(Covariance):
     def variances_at(self, vectors: FloatArray) -> FloatArray:
         return np.maximum(super().variances_at(vectors) - self._at(vectors) ** 2, 0.0)
 
-    def with_pool(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
-        covariances = super().with_pool(vectors, rows)
+    def with_pool(self, vectors: FloatArray) -> FloatArray:
+        return self._less(super().with_pool(vectors), self._at(vectors), self._row)
+
+    def of_images(self, images: Rows, rows: Rows | None = None) -> FloatArray:
         row = self._row if rows is None else self._row[rows]
-        for covariance, at in zip(covariances, self._at(vectors), strict=True):
-            covariance -= at * row
+        return self._less(super().of_images(images, rows), self._row[images], row)
+
+    @staticmethod
+    def _less(covariances: FloatArray, at: FloatArray, row: FloatArray) -> FloatArray:
+        """Covariances without at row'. Overwrites its argument."""
+        for covariance, part in zip(covariances, at, strict=True):
+            covariance -= part * row
         return covariances
 
     def between(self, some: FloatArray, others: FloatArray) -> FloatArray:

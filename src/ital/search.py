@@ -15,6 +15,7 @@ from ital import checks, savefile, strategies
 from ital.baserate import BaseRate, prior_of
 from ital.census import Census
 from ital.checks import IntArray
+from ital.engine import one_blas_thread
 from ital.gaussian import FloatArray
 from ital.history import Event, History
 from ital.kernel import Kernel
@@ -178,7 +179,9 @@ class Search:
         # Asked again, it says the same, to the last digit.
         self.model.forget_covariances()
         rng = np.random.default_rng([self._seed, len(self._history.events)])
-        return pool.identifiers(self.strategy.select(self.model, candidates, k, rng))
+        with one_blas_thread():
+            batch = self.strategy.select(self.model, candidates, k, rng)
+        return pool.identifiers(batch)
 
     @in_turn
     def answer(self, answers: Mapping[Any, Any]) -> None:
@@ -331,9 +334,10 @@ class Search:
             self._known(history.labels),
             self._known(dict.fromkeys(history.examples, 1)),
         )
-        self.model.become(wanted, history.vectors, examples)
-        self._history = history
-        self.model.trust(self.user.p_mistake)
+        with one_blas_thread():
+            self.model.become(wanted, history.vectors, examples)
+            self._history = history
+            self.model.trust(self.user.p_mistake)
 
     def _known(self, labels: Mapping[int, int]) -> dict[int, int]:
         """Labels by what the model calls images.

@@ -156,19 +156,28 @@ class TestLargeBatches:
             searched(200).suggest(101)
 
 
-def test_the_context_is_bounded():
-    for rate, size in ((1e-4, context.LEAST), (0.05, 200), (0.5, context.MOST)):
-        search = Search(images(1000), base_rate=rate, length_scale=1.0)
-        search.query(relevant=[0])
-        expected = context.SHARE * search.model.probabilities().sum()
-        found = context._Shown.of(search.model, np.arange(1, 1000), 4)
-        assert len(found.images) == np.clip(int(expected), context.LEAST, context.MOST)
-        assert len(found.images) == pytest.approx(size, rel=0.3)
-        best = np.argsort(-search.model.mean[1:], kind="stable") + 1
-        assert found.images.tolist() == sorted(best[: len(found.images)].tolist())
-        wanted = max(int(np.ceil(search.model.probabilities().sum())), 4 * context.CHOICE)
-        askable = found.images[found.askable].tolist()
-        assert askable == sorted(best[: min(wanted, len(found.images))].tolist())
+@pytest.mark.parametrize(("rate", "looked_at"), [(1e-4, 100), (0.02, 100), (0.5, 999)])
+def test_the_context_is_bounded(rate, looked_at):
+    """It is drawn from the images that will be looked at, in proportion to their weights."""
+    search = Search(images(1000), base_rate=rate, length_scale=1.0)
+    search.query(relevant=[0])
+    expected = search.model.probabilities().sum()
+    candidates = np.arange(1, 1000)
+    best = candidates[np.argsort(-search.model.mean[1:], kind="stable")]
+    size = min(max(int(context.SHARE * expected), context.LEAST), 999)
+    assert size == pytest.approx(looked_at, rel=0.3)
+    found = context._Shown.of(search.model, candidates, 4)
+    assert len(found.images) == min(size, context.DRAWN)
+    assert set(found.images.tolist()) <= set(best[:size].tolist())
+    whole = weights_of(search.model, candidates)
+    total = sum(whole[image] for image in best[:size].tolist())
+    assert found.weights.sum() == pytest.approx(total, rel=0.01)
+    if size > context.DRAWN:
+        np.testing.assert_allclose(found.weights, total / context.DRAWN, rtol=0.01)
+    ranks = {image: rank for rank, image in enumerate(best.tolist())}
+    by_rank = sorted(found.images.tolist(), key=ranks.get)
+    wanted = max(sum(ranks[image] < expected for image in by_rank), 4 * context.CHOICE)
+    assert found.images[found.askable].tolist() == sorted(by_rank[:wanted])
 
 
 def test_the_same_batch_on_any_number_of_threads(monkeypatch):
@@ -188,3 +197,19 @@ def test_the_user_is_that_of_the_search_unless_given():
     assert searched(strategy=Context(other), user=user).strategy == Context(other)
     with pytest.raises(TypeError, match="user must be a UserModel, got 'perfect'"):
         Context("perfect")  # type: ignore[arg-type]
+
+
+def test_after_the_first_image_those_that_tell_most_are_left(monkeypatch):
+    search = searched(400, base_rate=0.5)
+    candidates = np.setdiff1d(np.arange(400), list(search.labels))
+    chance = np.random.default_rng(0)
+    utilities = search.strategy.select_with_utilities(search.model, candidates, 2, chance)[1]
+    counts = (~np.isnan(utilities)).sum(axis=1)
+    assert counts[0] > 2 * context.KEPT
+    assert counts[1] == 2 * context.KEPT - 1
+    alone = utilities[0, ~np.isnan(utilities[1])]
+    assert alone.min() >= np.sort(utilities[0][~np.isnan(utilities[0])])[-2 * context.KEPT]
+    monkeypatch.setattr(context, "KEPT", 400)
+    everything = search.strategy.select_with_utilities(search.model, candidates, 2, chance)[1]
+    seen = ~np.isnan(utilities)
+    np.testing.assert_allclose(utilities[seen], everything[seen])

@@ -1,17 +1,16 @@
 """Blocks of a pool on the threads of this machine.
 
 NumPy gives up the interpreter's lock inside its loops, so that threads share the features without
-a copy. Each thread gets one contiguous share, as one machine of several would.
+a copy.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -28,7 +27,7 @@ def _blas() -> ThreadpoolController:
 
 
 class _Held:
-    """How many are within ``_one_blas_thread``, and what BLAS had before the first of them."""
+    """How many are within ``one_blas_thread``, and what BLAS had before the first of them."""
 
     lock = threading.Lock()
     count = 0
@@ -36,9 +35,11 @@ class _Held:
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread, which is a setting of the whole process.
 
+    Whoever calls `for_blocks` again and again does well to hold it all the while: after each small
+    product, the threads of BLAS spin for a while on the cores that those of `for_blocks` need.
     Of several at once the first one sets it and the last one puts it back. By themselves the first
     would put it back too early, and the last would put back what the first had set.
     """
@@ -85,32 +86,47 @@ _inside = threading.local()
 """Whether this thread is one of those that work on blocks."""
 
 
+@functools.cache
+def _helpers() -> ThreadPoolExecutor:
+    """Threads that stay, beside the one that calls: starting one takes longer than most work."""
+    return ThreadPoolExecutor(max(1, cores() - 1), "ital")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helpers.cache_clear)  # threads do not survive a fork
+
+
 def for_blocks(work: Callable[[int, int], None], size: int, block: int) -> None:
     """Call ``work(start, stop)`` for every block of at most ``block`` rows of ``size``.
 
+    Blocks are the same on any number of threads, each of which takes the next one that is left.
     Within such work it goes on in the same thread: all cores are at it already.
     """
-    workers = min(_workers(), size // (_LEAST_BLOCKS * block))
-    if getattr(_inside, "work", False):
-        workers = 1
-    if workers <= 1:
-        _share(work, 0, size, block)
+    starts = iter(range(0, size, block))  # gives each once, whichever thread asks
+
+    def share() -> None:
+        for start in starts:
+            work(start, min(size, start + block))
+
+    helpers = min(_workers(), size // (_LEAST_BLOCKS * block)) - 1
+    if helpers <= 0 or getattr(_inside, "work", False):
+        share()
         return
-    bounds = [size * i // workers for i in range(workers + 1)]
-    with _one_blas_thread(), ThreadPoolExecutor(workers) as threads:
-        shares = [
-            threads.submit(_share_in_thread, work, start, stop, block)
-            for start, stop in itertools.pairwise(bounds)
-        ]
-        for share in shares:
-            share.result()
+    with one_blas_thread():
+        shares = [_helpers().submit(_alone, share) for _ in range(helpers)]
+        try:
+            _alone(share)
+        finally:
+            # A helper that is still busy elsewhere has nothing left to do here.
+            running = [one for one in shares if not one.cancel()]
+            wait(running)
+    for one in running:
+        one.result()
 
 
-def _share_in_thread(work: Callable[[int, int], None], start: int, stop: int, block: int) -> None:
-    _inside.work = True  # the thread ends with its share
-    _share(work, start, stop, block)
-
-
-def _share(work: Callable[[int, int], None], start: int, stop: int, block: int) -> None:
-    for lo in range(start, stop, block):
-        work(lo, min(stop, lo + block))
+def _alone(share: Callable[[], None]) -> None:
+    _inside.work = True
+    try:
+        share()
+    finally:
+        _inside.work = False

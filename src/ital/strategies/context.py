@@ -12,10 +12,11 @@ and what the answers F to a batch tell of an image that is drawn so is in propor
 
     sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f)).
 
-Candidates are the images that are looked at more likely than not, pi_c >= 1/2: questions are about
-what the ranking is about to show. A batch is built greedily over the tree of its answers. An answer
-updates the process in the way in which it will update the model: covariances depend on which images
-were answered, but not on how, so that only means differ between the branches of the tree.
+Where they are many, a few hundred are drawn just so, evenly along the ranking. Candidates are the
+images of these that are looked at more likely than not, pi_c >= 1/2: questions are about what the
+ranking is about to show. A batch is built greedily over the tree of its answers. An answer updates
+the process in the way in which it will update the model: covariances depend on which images were
+answered, but not on how, so that only means differ between the branches of the tree.
 `docs/method.md` derives this, and tells how far off each approximation is.
 """
 
@@ -33,8 +34,8 @@ from ital.checks import IntArray
 from ital.engine import for_blocks
 from ital.gaussian import ENTROPY_RATE, FloatArray
 from ital.model import RelevanceModel
-from ital.ranking import largest
-from ital.strategies.base import Strategy, by_place
+from ital.ranking import evenly, largest
+from ital.strategies.base import Strategy
 from ital.strategies.registry import register
 from ital.user import UserModel
 
@@ -42,10 +43,13 @@ SPREAD = 1.0
 """log N is normal around that of the expected number, as wide as before the first answer."""
 
 SHARE = 4.0
-"""Images of the context for every relevant one that is expected: beyond, pi is less than 0.09."""
+"""Images looked at for every relevant one that is expected: beyond, pi is less than 0.09."""
 
-LEAST, MOST = 100, 600
-"""Images of the context. The time for a batch grows with their square."""
+LEAST = 100
+"""Images looked at, however few are expected."""
+
+DRAWN = 256
+"""Images that stand for these. The time for a batch grows with the square of their number."""
 
 ENUMERATED = 6
 """Images up to which all ways to answer a batch are looked at,"""
@@ -53,11 +57,17 @@ ENUMERATED = 6
 BRANCHES = 32
 """and how many of them, the likeliest, beyond that: all that a perfect user has to five images."""
 
-CHOICE = 4
-"""Candidates at the least for every image of a batch."""
+CHOICE, KEPT = 4, 16
+"""Candidates for every image of a batch: at the least, and at the most once the first is chosen.
 
-_BLOCK = 16
-"""Candidates whose answers are tried at a time, such that a block stays in a core's cache."""
+Kept are those that tell most by themselves. Batches learn as well as if all were.
+"""
+
+_BLOCK = 1 << 16
+"""Entropies after answers that are computed at a time, such that they stay in a core's cache."""
+
+_LEAST_LOGARITHM = -700.0
+"""Of an entropy. The exponential of less has fewer digits, for which processors take their time."""
 
 _TIE = 1e-9
 """Values closer than this, as a part of the best, count as equal: the lower index wins."""
@@ -103,10 +113,7 @@ class Context(Strategy):
         shown = _Shown.of(model, candidates, k)
         positions, gains = zip(*self._steps(model, shown, k), strict=True)
         utilities = np.full((len(positions), len(candidates)), np.nan)
-        places = np.searchsorted(candidates, shown.images[shown.askable])
-        utilities[:, places] = by_place(
-            np.stack(gains), np.searchsorted(shown.askable, np.array(positions))
-        )
+        utilities[:, np.searchsorted(candidates, shown.images)] = gains
         return shown.images[list(positions)], utilities
 
     def score(self, model: RelevanceModel, batch: IntArray) -> float:
@@ -123,17 +130,22 @@ class Context(Strategy):
     def _steps(
         self, model: RelevanceModel, shown: _Shown, k: int
     ) -> Iterator[tuple[int, FloatArray]]:
-        """The position of each next image in the context, and what each candidate would add."""
-        tree = _Tree(model, shown, self.user or UserModel())
-        taken = np.zeros(len(shown.askable), dtype=bool)
-        for _ in range(min(k, len(taken))):
-            gains = np.where(taken, -np.inf, tree.gains(shown.askable))
+        """The position of each next image in the context, and what each image of it would add.
+
+        That is NaN for those that are no candidates, or no longer.
+        """
+        tree, left = _Tree(model, shown, self.user or UserModel()), shown.askable
+        for _ in range(min(k, len(left))):
+            gains = tree.gains(left)
             best = gains.max()
             chosen = int(np.argmax(gains >= best - _TIE * abs(best)))
-            taken[chosen] = True
-            position = int(shown.askable[chosen])
-            yield position, gains
+            position = int(left[chosen])
+            utilities = np.full(len(shown.images), np.nan)
+            utilities[left] = gains
+            yield position, utilities
             tree.ask(position)
+            kept = np.sort(largest(gains, KEPT * k))
+            left = left[kept[kept != chosen]]
 
 
 @dataclass(frozen=True)
@@ -147,19 +159,20 @@ class _Shown:
 
     @staticmethod
     def of(model: RelevanceModel, candidates: IntArray, k: int) -> _Shown:
-        """The best-ranked candidates, a few times as many as are expected to be relevant.
+        """Of the best-ranked candidates, a few times as many as are expected to be relevant.
 
         ``k`` images are to be asked about.
         """
         expected = max(float(model.probabilities().sum()), 1.0)
-        size = int(min(max(SHARE * expected, LEAST), MOST))
-        ranked = candidates[largest(model.mean[candidates], size)]
+        ranked = candidates[largest(model.mean[candidates], int(max(SHARE * expected, LEAST)))]
         looked_at = special.ndtr(np.log(expected / np.arange(1, len(ranked) + 1)) / SPREAD)
         weights = looked_at * np.sqrt(model.probabilities(ranked))
-        order = np.argsort(ranked)
+        places, chances = evenly(weights, DRAWN)
+        images, weights = ranked[places], weights[places] / chances
+        order = np.argsort(images)
         # rank <= expected number: more likely than not, the image is looked at.
-        askable = np.flatnonzero(order < max(expected, CHOICE * k))
-        return _Shown(ranked[order], weights[order], askable)
+        first = max(int(np.searchsorted(places, expected)), CHOICE * k)
+        return _Shown(images[order], weights[order], np.flatnonzero(order < first))
 
     def beside(self, batch: IntArray) -> _Shown:
         """With the images of a batch, which need not matter."""
@@ -214,28 +227,27 @@ class _Tree:
         means, variance = branches.means, branches.variance
         covariance, asked = branches.covariance[positions], means[:, positions]
         noisy = variance[positions] + self._noise
-        answers = self._answers(asked, variance[positions], branches.chances)
-        before = gaussian.sign_entropy(means, variance) @ self._weights
-        out: FloatArray = before @ answers.sum(axis=0)
+        chances = np.concatenate(self._answers(asked, variance[positions], branches.chances))
+        said = np.concatenate([value - asked for value in self._values])
+        ways = np.tile(means, (len(self._values), 1))
+        before = gaussian.sign_entropy(ways, variance) @ self._weights
+        out: FloatArray = before @ chances
 
         def try_answers(lo: int, hi: int) -> None:
             columns = covariance[lo:hi]
             slopes = columns / noisy[lo:hi, None]
             rates = -ENTROPY_RATE / np.maximum(variance - slopes * columns, _TINY)
-            room = np.empty_like(slopes)
+            # The entropy of every image of the context after each way to answer: one fused pass.
+            left = slopes[:, None] * said.T[lo:hi, :, None]
+            left += ways
+            left *= left
             with np.errstate(over="ignore"):
-                for value, chances in zip(self._values, answers, strict=True):
-                    for mean, own, chance in zip(means, asked, chances, strict=True):
-                        # The entropy of every image of the context after the answer, in one pass.
-                        np.multiply(slopes, (value - own[lo:hi])[:, None], out=room)
-                        room += mean
-                        room *= room
-                        room *= rates
-                        np.exp(room, out=room)
-                        left = np.einsum("ij,j->i", room, self._weights)
-                        out[lo:hi] -= np.log(2) * chance[lo:hi] * left
+                left *= rates[:, None]
+            np.maximum(left, _LEAST_LOGARITHM, out=left)
+            np.exp(left, out=left)
+            out[lo:hi] -= np.log(2) * np.einsum("ij,ji->i", left @ self._weights, chances[:, lo:hi])
 
-        for_blocks(try_answers, len(out), _BLOCK)
+        for_blocks(try_answers, len(out), max(1, _BLOCK // ways.size))
         return out
 
     def ask(self, position: int) -> None:
