@@ -45,7 +45,7 @@ def test_equals_the_conditional_gaussian(seed, n, length_scale, variance, identi
     close = {"atol": 1e-9 + 1e-14 / length_scale**2, "rtol": 1e-9}
     np.testing.assert_allclose(covariance.variances(), np.diag(expected)[:n], **close)
     np.testing.assert_allclose(covariance.variances_at(vectors), np.diag(expected)[n:], **close)
-    np.testing.assert_allclose(covariance.with_pool(vectors), expected[n:, :n], **close)
+    np.testing.assert_allclose(covariance.with_pool(vectors)(0, n), expected[n:, :n], **close)
     rows = rng.integers(n, size=4)
     np.testing.assert_allclose(covariance.of_images(rows), expected[rows][:, :n], **close)
     np.testing.assert_allclose(
@@ -87,7 +87,7 @@ def test_the_papers_prior_is_the_kernel():
     assert type(covariance) is Covariance
     assert covariance.variances().tolist() == covariance.variances_at(np.eye(3)).tolist() == [2] * 3
     np.testing.assert_allclose(
-        covariance.with_pool(np.eye(3)), covariance.between(*[np.eye(3)] * 2)
+        covariance.with_pool(np.eye(3))(0, 3), covariance.between(*[np.eye(3)] * 2)
     )
     assert PAPER.mean == 0
     assert PAPER.reading(0.25, 0.5) == (1.0, 0.0)

@@ -12,15 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ital.engine import for_blocks
+from ital.engine import block_rows, for_blocks
 from ital.pool import FloatArray, Pool, Rows
 from ital.prior import Covariance
 
 _ROWS = 32
 """Rows of V in one piece of memory. Pieces are added as rows come, and none is ever copied."""
-
-COLUMNS = 1 << 15
-"""Images whose columns of V are worked on at a time: a piece of that width fits a core's cache."""
 
 
 class Factor:
@@ -84,26 +81,26 @@ class Factor:
         if old % _ROWS == 0:
             self._pieces.append(np.empty((_ROWS, self._images)))
         rows = self._pieces[-1][old % _ROWS :][:count]
-        for position, row in covariances.items():
-            rows[position] = row
         unknown = np.array([one for one in range(count) if one not in covariances], dtype=np.int64)
-        if unknown.size:
-            rows[unknown] = self._covariance.with_pool(self.vectors[old + unknown])
+        fresh = self._covariance.with_pool(self.vectors[old + unknown])
         lower = self.lower[old:]
 
         def one_block(lo: int, hi: int) -> None:
             part = rows[:, lo:hi]
+            for position, row in covariances.items():
+                part[position] = row[lo:hi]
             if unknown.size:
+                new = fresh(lo, hi)
                 for start, piece in self.filled(old):
-                    left = lower[unknown, start : start + len(piece)]
-                    part[unknown] -= left @ piece[:, lo:hi]
+                    new -= lower[unknown, start : start + len(piece)] @ piece[:, lo:hi]
+                part[unknown] = new
             # Forward substitution, row by row: SciPy's is slow on few rows of many columns.
             for j, row in enumerate(lower[:, old:]):
                 part[j] -= row[:j] @ part[:j]
                 part[j] /= row[j]
             learn(lo, hi, part)
 
-        for_blocks(one_block, self._images, COLUMNS)
+        for_blocks(one_block, self._images, block_rows(self._images))
 
     def remove(self, position: int) -> None:
         """Take a row out of L and rotate what is left, and V with it, back into shape."""
@@ -134,7 +131,7 @@ class Factor:
             for start, piece in self.filled():
                 piece[:, lo:hi] = change[start : start + len(piece)] @ columns
 
-        for_blocks(one_block, self._images, COLUMNS)
+        for_blocks(one_block, self._images, block_rows(self._images))
 
     def columns(self, images: Rows | slice, rows: int | None = None) -> FloatArray:
         """Columns of V, shape (rows, images); of the first rows only, if so many are given."""

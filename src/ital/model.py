@@ -18,8 +18,8 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from ital import gaussian
-from ital.engine import for_blocks
-from ital.factor import COLUMNS, Factor, solve
+from ital.engine import block_rows, for_blocks
+from ital.factor import Factor, solve
 from ital.kernel import Kernel
 from ital.pool import FloatArray, Pool, Rows
 from ital.prior import PAPER, Belief, Evidence, Prior
@@ -249,6 +249,19 @@ class RelevanceModel:
         part: Rows | slice = slice(None) if rows is None else rows
         return gaussian.positive_probability(self.mean[part], self.variance[part])
 
+    @property
+    def expected(self) -> float:
+        """How many images of the pool are relevant: the sum of P(R = 1)."""
+        size = block_rows(len(self.pool))
+        sums = np.empty(-(-len(self.pool) // size))
+
+        def add(lo: int, hi: int) -> None:
+            part = gaussian.positive_probability(self.mean[lo:hi], self.variance[lo:hi])
+            sums[lo // size] = part.sum()
+
+        for_blocks(add, len(self.pool), size)
+        return float(sums.sum())
+
     def contributions(self, row: int) -> dict[int, float]:
         """What each label adds to the predictive mean of an image, by name.
 
@@ -354,7 +367,7 @@ class RelevanceModel:
                 explained += np.einsum("ij,ij->j", part, part)
             self.variance[lo:hi] = self.scale * np.maximum(variances[lo:hi] - explained, 0.0)
 
-        for_blocks(fill, len(self.pool), COLUMNS)
+        for_blocks(fill, len(self.pool), block_rows(len(self.pool)))
 
     def _readings(self) -> FloatArray:
         """What the labels say of the process, and the variance of what they are off by."""
@@ -389,5 +402,5 @@ class RelevanceModel:
             for start, piece in self._factor.filled():
                 covariances[:, lo:hi] -= columns[start : start + len(piece)].T @ piece[:, lo:hi]
 
-        for_blocks(fill, len(self.pool), COLUMNS)
+        for_blocks(fill, len(self.pool), block_rows(len(self.pool)))
         return covariances

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from ital import checks
 from ital.checks import IntArray
-from ital.engine import for_blocks
+from ital.engine import block_rows, for_blocks
 from ital.turns import Turns
 
 FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.integer[Any]]
 T = TypeVar("T")
 
-_BLOCK_ELEMENTS = 1 << 17
+_BLOCK_ELEMENTS = 1 << 16
 """Features converted at a time: 1 MB in double precision, which a second-level cache holds."""
 
 _LEAST_SPREAD = 1e-140
@@ -120,11 +120,12 @@ class Pool:
         ``function`` is applied to every block of them on the way, in the block's thread.
         """
         out = np.empty((len(vectors), len(self) if rows is None else len(rows)))
+        measure = self.measuring(vectors, rows)
 
-        def fill(lo: int, hi: int, distances: FloatArray) -> None:
-            out[:, lo:hi] = function(distances).T
+        def fill(lo: int, hi: int) -> None:
+            out[:, lo:hi] = function(measure(lo, hi)).T
 
-        self._for_distances(vectors, fill, rows)
+        for_blocks(fill, out.shape[1], self._step(len(vectors)))
         return out
 
     def mean_of(
@@ -135,12 +136,39 @@ class Pool:
         There is never an array of vectors x images: each block is summed up where it is made.
         """
         out = np.empty(len(self))
+        measure = self.measuring(vectors)
 
-        def fill(lo: int, hi: int, distances: FloatArray) -> None:
-            function(distances).mean(axis=1, out=out[lo:hi])
+        def fill(lo: int, hi: int) -> None:
+            function(measure(lo, hi)).mean(axis=1, out=out[lo:hi])
 
-        self._for_distances(vectors, fill)
+        for_blocks(fill, len(self), self._step(len(vectors)))
         return out
+
+    def measuring(
+        self, vectors: FloatArray, rows: Rows | None = None
+    ) -> Callable[[int, int], FloatArray]:
+        """What gives squared distances, shape (images, vectors), to images from one to another.
+
+        They are images of the pool, or of ``rows``. Any number of threads may call it.
+        """
+        norms = self._squared_norms if rows is None else self._squared_norms[rows]
+        columns = np.ascontiguousarray((vectors - self._centre).T)
+        # |x - y|^2 = |x - c|^2 + |y - c|^2 - 2 x'(y - c) + 2 c'(y - c)
+        constant = np.einsum("ij,ij->j", columns, columns) + 2 * (self._centre @ columns)
+        columns *= -2
+        converted = self._converting(rows)
+
+        def measure(lo: int, hi: int) -> FloatArray:
+            # Few calls for a block, each of which may have to wait for the interpreter's lock.
+            products = np.empty((hi - lo, len(vectors)))
+            for start, block in converted(lo, hi):
+                np.matmul(block, columns, out=products[start - lo :][: len(block)])
+            products += constant
+            products += norms[lo:hi, None]
+            # Rounding may take the distance of two copies below 0.
+            return np.maximum(products, 0.0, out=products)
+
+        return measure
 
     def cosines(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
         """Cosine similarities, shape (vectors, images), to all images or to ``rows``.
@@ -158,10 +186,20 @@ class Pool:
 
     def distances_between(self, some: FloatArray, others: FloatArray) -> FloatArray:
         """Squared distances of vectors that need not be in the pool, shape (some, others)."""
-        some, others = some - self._centre, others - self._centre
-        norms = [np.einsum("ij,ij->i", vectors, vectors) for vectors in (some, others)]
-        squared: FloatArray = norms[0][:, None] + norms[1] - 2 * some @ others.T
-        return np.maximum(squared, 0.0)
+        return self.distances_to(others)(some)
+
+    def distances_to(self, others: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """What gives the same of any vectors to these, of which it keeps what it needs."""
+        columns = (others - self._centre).T
+        norms = np.einsum("ij,ij->j", columns, columns)
+
+        def measure(some: FloatArray) -> FloatArray:
+            some = some - self._centre
+            squared: FloatArray = np.einsum("ij,ij->i", some, some)[:, None] + norms
+            squared -= 2 * some @ columns
+            return np.maximum(squared, 0.0, out=squared)
+
+        return measure
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -243,29 +281,6 @@ class Pool:
                 "other than that: multiply them by a constant"
             )
 
-    def _for_distances(
-        self,
-        vectors: FloatArray,
-        work: Callable[[int, int, FloatArray], None],
-        rows: Rows | None = None,
-    ) -> None:
-        """Call ``work(start, stop, distances)`` with squared distances, shape (block, vectors)."""
-        norms = self._squared_norms if rows is None else self._squared_norms[rows]
-        columns = np.ascontiguousarray((vectors - self._centre).T)
-        # |x - y|^2 = |x - c|^2 + |y - c|^2 - 2 x'(y - c) + 2 c'(y - c)
-        constant = np.einsum("ij,ij->j", columns, columns) + 2 * (self._centre @ columns)
-
-        def measure(lo: int, hi: int, block: FloatArray) -> None:
-            products = block @ columns
-            products *= -2
-            products += constant
-            products += norms[lo:hi, None]
-            # Rounding may take the distance of two copies below 0.
-            np.maximum(products, 0.0, out=products)
-            work(lo, hi, products)
-
-        self._for_converted(measure, rows)
-
     def _fill_norms(self, lo: int, hi: int, block: FloatArray) -> None:
         block -= self._centre
         np.einsum("ij,ij->i", block, block, out=self._squared_norms[lo:hi])
@@ -274,18 +289,40 @@ class Pool:
         self, work: Callable[[int, int, FloatArray], None], rows: Rows | None = None
     ) -> None:
         """Call ``work(start, stop, block)`` with every block of features in double precision."""
-        size = len(self) if rows is None else len(rows)
-        step = max(1, _BLOCK_ELEMENTS // self.dimension)
-        buffers = threading.local()
+        converted = self._converting(rows)
 
         def convert(lo: int, hi: int) -> None:
-            if not hasattr(buffers, "block"):
-                buffers.block = np.empty((min(step, size), self.dimension))
-            block = buffers.block[: hi - lo]
-            np.copyto(block, self.features[lo:hi] if rows is None else self.features[rows[lo:hi]])
-            work(lo, hi, block)
+            for start, block in converted(lo, hi):
+                work(start, start + len(block), block)
 
-        for_blocks(convert, size, step)
+        for_blocks(convert, len(self) if rows is None else len(rows), self._step())
+
+    def _converting(
+        self, rows: Rows | None = None
+    ) -> Callable[[int, int], Iterator[tuple[int, FloatArray]]]:
+        """What gives blocks of features in double precision, each to be used before the next.
+
+        They are of images of the pool, or of ``rows``, and come with the number of the first one.
+        """
+        step, buffers = self._step(), threading.local()
+
+        def convert(lo: int, hi: int) -> Iterator[tuple[int, FloatArray]]:
+            if not hasattr(buffers, "block"):
+                buffers.block = np.empty((step, self.dimension))
+            for start in range(lo, hi, step):
+                part = slice(start, min(hi, start + step))
+                block = buffers.block[: part.stop - start]
+                np.copyto(block, self.features[part] if rows is None else self.features[rows[part]])
+                yield start, block
+
+        return convert
+
+    def _step(self, vectors: int | None = None) -> int:
+        """How many images to convert at a time; to measure, if there are ``vectors`` for that."""
+        converted = max(1, _BLOCK_ELEMENTS // self.dimension)
+        if vectors is None:
+            return converted
+        return max(converted, min(block_rows(len(self)), _BLOCK_ELEMENTS // max(1, vectors)))
 
 
 def _directions(vectors: FloatArray) -> FloatArray:

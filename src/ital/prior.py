@@ -14,6 +14,7 @@ The average is known only roughly, hence ``epsilon``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,9 @@ EXPECTED = 50.0
 """Relevant images before anything is known, whatever the size of the pool."""
 
 _LEAST_EPSILON = 0.01
+
+_PRODUCTS = 1 << 15
+"""Numbers that are taken off covariances at a time."""
 
 _FEW, _KEPT = 256, 4096
 """Vectors whose part of the average is kept, at a time and in all."""
@@ -61,9 +65,13 @@ class Covariance:
         """Of vectors, wherever they are from."""
         return np.full(len(vectors), self._kernel.variance)
 
-    def with_pool(self, vectors: FloatArray) -> FloatArray:
-        """Of vectors, wherever they are from, with the images of the pool."""
-        return self._pool.squared_distances(vectors, None, self._kernel)
+    def with_pool(self, vectors: FloatArray) -> Callable[[int, int], FloatArray]:
+        """What gives those of vectors, wherever they are from, with images from one to another.
+
+        Their shape is (vectors, images).
+        """
+        measure = self._pool.measuring(vectors)
+        return lambda lo, hi: np.ascontiguousarray(self._kernel(measure(lo, hi)).T)
 
     def of_images(self, images: Rows, rows: Rows | None = None) -> FloatArray:
         """Of images of the pool with all of it, or with ``rows`` of it, shape (images, rows)."""
@@ -79,10 +87,11 @@ class Conditioned(Covariance):
 
     def __init__(self, pool: Pool, kernel: Kernel) -> None:
         super().__init__(pool, kernel)
-        self._sample = pool.vectors(pool.sample(_IMAGES))
-        within = super().between(self._sample, self._sample).mean()
+        sample = pool.vectors(pool.sample(_IMAGES))
+        within = super().between(sample, sample).mean()
+        self._to_sample = pool.distances_to(sample)
         self._deviation = float(np.sqrt(within * (1 + epsilon(len(pool)))))
-        self._row = pool.mean_of(self._sample, kernel) / self._deviation
+        self._row = pool.mean_of(sample, kernel) / self._deviation
         self._known: dict[bytes, float] = {}
 
     @classmethod
@@ -106,7 +115,7 @@ class Conditioned(Covariance):
         return known[key]
 
     def _average(self, vectors: FloatArray) -> FloatArray:
-        at: FloatArray = super().between(vectors, self._sample).mean(axis=1) / self._deviation
+        at: FloatArray = self._kernel(self._to_sample(vectors)).mean(axis=1) / self._deviation
         return at
 
     def variances(self) -> FloatArray:
@@ -115,8 +124,9 @@ class Conditioned(Covariance):
     def variances_at(self, vectors: FloatArray) -> FloatArray:
         return np.maximum(super().variances_at(vectors) - self._at(vectors) ** 2, 0.0)
 
-    def with_pool(self, vectors: FloatArray) -> FloatArray:
-        return self._less(super().with_pool(vectors), self._at(vectors), self._row)
+    def with_pool(self, vectors: FloatArray) -> Callable[[int, int], FloatArray]:
+        kernel, at = super().with_pool(vectors), self._at(vectors)
+        return lambda lo, hi: self._less(kernel(lo, hi), at, self._row[lo:hi])
 
     def of_images(self, images: Rows, rows: Rows | None = None) -> FloatArray:
         row = self._row if rows is None else self._row[rows]
@@ -124,9 +134,10 @@ class Conditioned(Covariance):
 
     @staticmethod
     def _less(covariances: FloatArray, at: FloatArray, row: FloatArray) -> FloatArray:
-        """Covariances without at row'. Overwrites its argument."""
-        for covariance, part in zip(covariances, at, strict=True):
-            covariance -= part * row
+        """Covariances without at row', a few rows at a time. Overwrites its argument."""
+        step = max(1, _PRODUCTS // max(1, len(row)))
+        for lo in range(0, len(at), step):
+            covariances[lo : lo + step] -= at[lo : lo + step, None] * row
         return covariances
 
     def between(self, some: FloatArray, others: FloatArray) -> FloatArray:

@@ -17,7 +17,10 @@ from typing import ClassVar
 from threadpoolctl import ThreadpoolController
 
 _LEAST_BLOCKS = 4
-"""Blocks that a thread needs to be worth starting."""
+"""Blocks that a thread needs to be worth waking."""
+
+_LEAST_ROWS, _MOST_ROWS = 1 << 13, 1 << 15
+"""In a block of rows that take little each."""
 
 
 @functools.cache
@@ -84,6 +87,15 @@ def _workers() -> int:
 
 _inside = threading.local()
 """Whether this thread is one of those that work on blocks."""
+
+
+def block_rows(size: int) -> int:
+    """How many of so many rows to take at a time where each takes little.
+
+    As many as a core's cache holds: between two calls of NumPy a thread may have to wait for the
+    interpreter's lock. But no more than leave something to do for other threads.
+    """
+    return min(_MOST_ROWS, max(_LEAST_ROWS, size // (2 * _LEAST_BLOCKS)))
 
 
 @functools.cache

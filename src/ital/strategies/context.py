@@ -163,7 +163,7 @@ class _Shown:
 
         ``k`` images are to be asked about.
         """
-        expected = max(float(model.probabilities().sum()), 1.0)
+        expected = max(model.expected, 1.0)
         ranked = candidates[largest(model.mean[candidates], int(max(SHARE * expected, LEAST)))]
         looked_at = special.ndtr(np.log(expected / np.arange(1, len(ranked) + 1)) / SPREAD)
         weights = looked_at * np.sqrt(model.probabilities(ranked))
