@@ -1,21 +1,18 @@
 """Questions about what the ranking is about to show: the "tractable subset of context" of sec. 3.4.
 
 Eq. (3) asks how much answers tell of the relevance of all images. A person wants to know it of the
-images that they will look at, from the top of the ranking down to about as many as are relevant,
-and above all of those among them that are. With pi_c = P(N >= rank of c) for the number N of
-relevant images, the first are drawn as pi_c, the second as pi_c P(R_c = 1). What lies between the
-two, nearest to both in relative entropy, is their geometric mean
+images that they will look at, from the top of the ranking down to about as many as are relevant.
+Let N be the number of relevant images. Image c is then looked at with the probability
 
-    w_c = pi_c sqrt(P(R_c = 1)),
+    w_c = P(N >= rank of c),
 
 and what the answers F to a batch tell of an image that is drawn so is in proportion to
 
     sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f)).
 
-Where they are many, a few hundred are drawn just so, evenly along the ranking. Candidates are the
-images of these that are looked at more likely than not, pi_c >= 1/2: questions are about what the
-ranking is about to show. A batch is built greedily over the tree of its answers. An answer updates
-the process in the way in which it will update the model: covariances depend on which images were
+Where they are many, a few hundred are drawn just so, evenly along the ranking, and these are the
+candidates as well. A batch is built greedily over the tree of its answers. An answer updates the
+process in the way in which it will update the model: covariances depend on which images were
 answered, but not on how, so that only means differ between the branches of the tree.
 `docs/method.md` derives this, and tells how far off each approximation is.
 """
@@ -43,7 +40,7 @@ SPREAD = 1.0
 """log N is normal around that of the expected number, as wide as before the first answer."""
 
 SHARE = 4.0
-"""Images looked at for every relevant one that is expected: beyond, pi is less than 0.09."""
+"""Images looked at for every relevant one that is expected: beyond, w is less than 0.09."""
 
 LEAST = 100
 """Images looked at, however few are expected."""
@@ -57,10 +54,10 @@ ENUMERATED = 6
 BRANCHES = 32
 """and how many of them, the likeliest, beyond that: all that a perfect user has to five images."""
 
-CHOICE, KEPT = 4, 16
-"""Candidates for every image of a batch: at the least, and at the most once the first is chosen.
+KEPT = 16
+"""Candidates for every image of a batch that are left once the first image is chosen.
 
-Kept are those that tell most by themselves. Batches learn as well as if all were.
+They are those that tell most by themselves. Batches learn as well as if all were left.
 """
 
 _BLOCK = 1 << 16
@@ -83,8 +80,7 @@ class Context(Strategy):
         sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f))
 
     over the context, the best-ranked images, with the answers f of a user who may skip or err. w_c
-    is the chance that the image is looked at, times the root of that it is relevant.
-    ``user`` is that of the search if none is given.
+    is the chance that the image is looked at. ``user`` is that of the search if none is given.
     """
 
     user: UserModel | None = None
@@ -103,14 +99,14 @@ class Context(Strategy):
     def select(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
     ) -> IntArray:
-        shown = _Shown.of(model, candidates, k)
+        shown = _Shown.of(model, candidates)
         return shown.images[[position for position, _ in self._steps(model, shown, k)]]
 
     def select_with_utilities(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """Utilities are what the answer to one more image adds, in nats."""
-        shown = _Shown.of(model, candidates, k)
+        shown = _Shown.of(model, candidates)
         positions, gains = zip(*self._steps(model, shown, k), strict=True)
         utilities = np.full((len(positions), len(candidates)), np.nan)
         utilities[:, np.searchsorted(candidates, shown.images)] = gains
@@ -120,7 +116,7 @@ class Context(Strategy):
         """What the answers tell of the context, to which the batch belongs, in nats."""
         known = np.array([name for name in model.labels if name >= 0], dtype=np.int64)
         unlabelled = np.setdiff1d(np.arange(len(model.pool)), known)
-        shown = _Shown.of(model, unlabelled, len(batch)).beside(batch)
+        shown = _Shown.of(model, unlabelled).beside(batch)
         tree = _Tree(model, shown, self.user or UserModel())
         before = tree.doubt()
         for position in np.searchsorted(shown.images, batch):
@@ -132,9 +128,10 @@ class Context(Strategy):
     ) -> Iterator[tuple[int, FloatArray]]:
         """The position of each next image in the context, and what each image of it would add.
 
-        That is NaN for those that are no candidates, or no longer.
+        That is NaN for those that are no candidates any more.
         """
-        tree, left = _Tree(model, shown, self.user or UserModel()), shown.askable
+        tree = _Tree(model, shown, self.user or UserModel())
+        left = np.arange(len(shown.images))
         for _ in range(min(k, len(left))):
             gains = tree.gains(left)
             best = gains.max()
@@ -154,32 +151,24 @@ class _Shown:
 
     images: IntArray
     weights: FloatArray
-    askable: IntArray
-    """Positions of those that may be asked about."""
 
     @staticmethod
-    def of(model: RelevanceModel, candidates: IntArray, k: int) -> _Shown:
-        """Of the best-ranked candidates, a few times as many as are expected to be relevant.
-
-        ``k`` images are to be asked about.
-        """
+    def of(model: RelevanceModel, candidates: IntArray) -> _Shown:
+        """Of the best-ranked candidates, a few times as many as are expected to be relevant."""
         expected = max(model.expected, 1.0)
         ranked = candidates[largest(model.mean[candidates], int(max(SHARE * expected, LEAST)))]
-        looked_at = special.ndtr(np.log(expected / np.arange(1, len(ranked) + 1)) / SPREAD)
-        weights = looked_at * np.sqrt(model.probabilities(ranked))
+        weights = special.ndtr(np.log(expected / np.arange(1, len(ranked) + 1)) / SPREAD)
         places, chances = evenly(weights, DRAWN)
         images, weights = ranked[places], weights[places] / chances
         order = np.argsort(images)
-        # rank <= expected number: more likely than not, the image is looked at.
-        first = max(int(np.searchsorted(places, expected)), CHOICE * k)
-        return _Shown(images[order], weights[order], np.flatnonzero(order < first))
+        return _Shown(images[order], weights[order])
 
     def beside(self, batch: IntArray) -> _Shown:
         """With the images of a batch, which need not matter."""
         images = np.union1d(self.images, batch)
         weights = np.zeros(len(images))
         weights[np.searchsorted(images, self.images)] = self.weights
-        return _Shown(images, weights, np.searchsorted(images, batch))
+        return _Shown(images, weights)
 
 
 @dataclass(frozen=True)
