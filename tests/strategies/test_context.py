@@ -54,7 +54,8 @@ def test_gains(problem, user):
     model, process = fitted(problem)
     weights = weights_of(model, problem.candidates)
     batch, utilities = chosen(("context", {"user": user}), model, problem.candidates, 3)
-    left = list(problem.candidates)
+    ranked = sorted(problem.candidates, key=lambda i: (-model.mean[i], i))
+    left = ranked[: max(12, int(np.ceil(model.probabilities().sum())))]
     for place, (image, row) in enumerate(zip(batch, utilities, strict=True)):
         before = doubt(process, weights, batch[:place], user)
         expected = {i: before - doubt(process, weights, [*batch[:place], i], user) for i in left}
@@ -140,7 +141,7 @@ class TestLargeBatches:
         search = searched(120, user=UserModel(0.5, 0.1))
         tree = context._Tree(
             search.model,
-            context._Shown.of(search.model, np.arange(12, 120)),
+            context._Shown.of(search.model, np.arange(12, 120), 9),
             UserModel(0.5, 0.1),
         )
         for position in range(9):
@@ -164,7 +165,7 @@ def test_the_context_is_bounded(rate, looked_at):
     best = candidates[np.argsort(-search.model.mean[1:], kind="stable")]
     size = min(max(int(context.SHARE * expected), context.LEAST), 999)
     assert size == pytest.approx(looked_at, rel=0.3)
-    found = context._Shown.of(search.model, candidates)
+    found = context._Shown.of(search.model, candidates, 4)
     assert len(found.images) == min(size, context.DRAWN)
     assert set(found.images.tolist()) <= set(best[:size].tolist())
     whole = weights_of(search.model, candidates)
@@ -172,6 +173,10 @@ def test_the_context_is_bounded(rate, looked_at):
     assert found.weights.sum() == pytest.approx(total, rel=0.01)
     if size > context.DRAWN:
         np.testing.assert_allclose(found.weights, total / context.DRAWN, rtol=0.01)
+    ranks = {image: rank for rank, image in enumerate(best.tolist())}
+    by_rank = sorted(found.images.tolist(), key=ranks.__getitem__)
+    wanted = max(sum(ranks[image] < expected for image in by_rank), 4 * context.CHOICE)
+    assert found.images[found.askable].tolist() == sorted(by_rank[:wanted])
 
 
 def test_the_same_batch_on_any_number_of_threads(monkeypatch):

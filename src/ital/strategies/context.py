@@ -10,9 +10,10 @@ and what the answers F to a batch tell of an image that is drawn so is in propor
 
     sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f)).
 
-Where they are many, a few hundred are drawn just so, evenly along the ranking, and these are the
-candidates as well. A batch is built greedily over the tree of its answers. An answer updates the
-process in the way in which it will update the model: covariances depend on which images were
+Where they are many, a few hundred are drawn just so, evenly along the ranking. Candidates are the
+images of these that are looked at more likely than not, w_c >= 1/2: questions are about what the
+ranking is about to show. A batch is built greedily over the tree of its answers. An answer updates
+the process in the way in which it will update the model: covariances depend on which images were
 answered, but not on how, so that only means differ between the branches of the tree.
 `docs/method.md` derives this, and tells how far off each approximation is.
 """
@@ -54,10 +55,10 @@ ENUMERATED = 6
 BRANCHES = 32
 """and how many of them, the likeliest, beyond that: all that a perfect user has to five images."""
 
-KEPT = 16
-"""Candidates for every image of a batch that are left once the first image is chosen.
+CHOICE, KEPT = 4, 16
+"""Candidates for every image of a batch: at the least, and at the most once the first is chosen.
 
-They are those that tell most by themselves. Batches learn as well as if all were left.
+Kept are those that tell most by themselves. Batches learn as well as if all were.
 """
 
 _BLOCK = 1 << 16
@@ -99,14 +100,14 @@ class Context(Strategy):
     def select(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
     ) -> IntArray:
-        shown = _Shown.of(model, candidates)
+        shown = _Shown.of(model, candidates, k)
         return shown.images[[position for position, _ in self._steps(model, shown, k)]]
 
     def select_with_utilities(
         self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """Utilities are what the answer to one more image adds, in nats."""
-        shown = _Shown.of(model, candidates)
+        shown = _Shown.of(model, candidates, k)
         positions, gains = zip(*self._steps(model, shown, k), strict=True)
         utilities = np.full((len(positions), len(candidates)), np.nan)
         utilities[:, np.searchsorted(candidates, shown.images)] = gains
@@ -116,7 +117,7 @@ class Context(Strategy):
         """What the answers tell of the context, to which the batch belongs, in nats."""
         known = np.array([name for name in model.labels if name >= 0], dtype=np.int64)
         unlabelled = np.setdiff1d(np.arange(len(model.pool)), known)
-        shown = _Shown.of(model, unlabelled).beside(batch)
+        shown = _Shown.of(model, unlabelled, len(batch)).beside(batch)
         tree = _Tree(model, shown, self.user or UserModel())
         before = tree.doubt()
         for position in np.searchsorted(shown.images, batch):
@@ -128,10 +129,9 @@ class Context(Strategy):
     ) -> Iterator[tuple[int, FloatArray]]:
         """The position of each next image in the context, and what each image of it would add.
 
-        That is NaN for those that are no candidates any more.
+        That is NaN for those that are no candidates, or no longer.
         """
-        tree = _Tree(model, shown, self.user or UserModel())
-        left = np.arange(len(shown.images))
+        tree, left = _Tree(model, shown, self.user or UserModel()), shown.askable
         for _ in range(min(k, len(left))):
             gains = tree.gains(left)
             best = gains.max()
@@ -151,24 +151,31 @@ class _Shown:
 
     images: IntArray
     weights: FloatArray
+    askable: IntArray
+    """Positions of those that may be asked about."""
 
     @staticmethod
-    def of(model: RelevanceModel, candidates: IntArray) -> _Shown:
-        """Of the best-ranked candidates, a few times as many as are expected to be relevant."""
+    def of(model: RelevanceModel, candidates: IntArray, k: int) -> _Shown:
+        """Of the best-ranked candidates, a few times as many as are expected to be relevant.
+
+        ``k`` images are to be asked about.
+        """
         expected = max(model.expected, 1.0)
         ranked = candidates[largest(model.mean[candidates], int(max(SHARE * expected, LEAST)))]
         weights = special.ndtr(np.log(expected / np.arange(1, len(ranked) + 1)) / SPREAD)
         places, chances = evenly(weights, DRAWN)
         images, weights = ranked[places], weights[places] / chances
         order = np.argsort(images)
-        return _Shown(images[order], weights[order])
+        # rank <= expected number: more likely than not, the image is looked at.
+        first = max(int(np.searchsorted(places, expected)), CHOICE * k)
+        return _Shown(images[order], weights[order], np.flatnonzero(order < first))
 
     def beside(self, batch: IntArray) -> _Shown:
         """With the images of a batch, which need not matter."""
         images = np.union1d(self.images, batch)
         weights = np.zeros(len(images))
         weights[np.searchsorted(images, self.images)] = self.weights
-        return _Shown(images, weights)
+        return _Shown(images, weights, np.searchsorted(images, batch))
 
 
 @dataclass(frozen=True)
