@@ -21,7 +21,7 @@ Rows = npt.NDArray[np.integer[Any]]
 T = TypeVar("T")
 
 _BLOCK_ELEMENTS = 1 << 16
-"""Features converted at a time: 1 MB in double precision, which a second-level cache holds."""
+"""Features converted at a time: 512 KB in double precision, which a second-level cache holds."""
 
 _LEAST_SPREAD = 1e-140
 """The least distance from the centre, in one image at least, whose square keeps all its digits."""
@@ -260,7 +260,7 @@ class Pool:
             density[lo:hi] = cosines[:, len(self) - neighbours :].mean(axis=1)
 
         if neighbours:
-            for_blocks(fill, len(self), max(1, 16 * _BLOCK_ELEMENTS // len(self)))
+            for_blocks(fill, len(self), max(1, 32 * _BLOCK_ELEMENTS // len(self)))
         density.flags.writeable = False
         return density
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import threading
+import time
 
 import pytest
 from threadpoolctl import threadpool_limits
@@ -32,6 +34,54 @@ def test_errors_reach_the_caller(monkeypatch, workers):
 
     with pytest.raises(KeyError):
         for_blocks(work, 100, 10)
+
+
+def test_after_an_error_nothing_more_is_begun(monkeypatch):
+    monkeypatch.setattr(threads, "_workers", lambda: 2)
+    begun, failed = [], threading.Event()
+
+    def work(start: int, stop: int) -> None:
+        begun.append(start)
+        if len(begun) == 1:
+            failed.set()
+            raise KeyError(start)
+        failed.wait(60)
+        time.sleep(0.01)  # the other thread has time to fail
+
+    with pytest.raises(KeyError):
+        for_blocks(work, 1000, 1)
+    assert len(begun) < 20
+
+
+def test_blocks_are_the_same_on_any_number_of_threads(monkeypatch):
+    seen = {}
+    for workers in (1, 2, 5):
+        monkeypatch.setattr(threads, "_workers", lambda workers=workers: workers)
+        blocks: list[tuple[int, int]] = []
+        for_blocks(lambda lo, hi, blocks=blocks: blocks.append((lo, hi)), 1003, 10)
+        seen[workers] = sorted(blocks)
+    assert seen[1] == seen[2] == seen[5]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_process_that_was_forked_has_threads_of_its_own(monkeypatch):
+    """Those of its parent are not in it."""
+    monkeypatch.setattr(threads, "_workers", lambda: 2)
+    for_blocks(lambda lo, hi: time.sleep(0.001), 100, 10)  # the parent's thread is there
+    child = os.fork()
+    if child == 0:
+        seen: list[int] = []
+        for_blocks(lambda lo, hi: seen.append(lo), 100, 10)
+        os._exit(0 if sorted(seen) == list(range(0, 100, 10)) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("size", [1, 8192, 20_000, 100_000, 10_000_000])
+def test_rows_of_a_block(size):
+    rows = threads.block_rows(size)
+    assert 8192 <= rows <= 32768
+    if size >= 10**6:
+        assert size // (threads._LEAST_BLOCKS * rows) >= 2
 
 
 def test_two_at_once_leave_blas_as_it_was(monkeypatch):

@@ -20,11 +20,12 @@ from ital.user import UserModel
 
 
 def weights_of(model, candidates) -> dict[int, float]:
-    """P(N >= rank), with log N normal around that of the expected number."""
+    """P(N >= rank) sqrt(P(R = 1)), with log N normal around that of the expected number."""
     expected = max(sum(model.probabilities().tolist()), 1.0)
     ranked = sorted(candidates, key=lambda i: (-model.mean[i], i))
     return {
-        image: 1 - stats.norm.cdf(log(rank), log(expected), 1.0)
+        image: (1 - stats.norm.cdf(log(rank), log(expected), 1.0))
+        * sqrt(float(model.probabilities(np.array([image]))[0]))
         for rank, image in enumerate(ranked, 1)
     }
 
@@ -174,7 +175,7 @@ def test_the_context_is_bounded(rate, looked_at):
     if size > context.DRAWN:
         np.testing.assert_allclose(found.weights, total / context.DRAWN, rtol=0.01)
     ranks = {image: rank for rank, image in enumerate(best.tolist())}
-    by_rank = sorted(found.images.tolist(), key=ranks.__getitem__)
+    by_rank = sorted(found.images.tolist(), key=ranks.get)
     wanted = max(sum(ranks[image] < expected for image in by_rank), 4 * context.CHOICE)
     assert found.images[found.askable].tolist() == sorted(by_rank[:wanted])
 

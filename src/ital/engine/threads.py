@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -117,8 +118,12 @@ def for_blocks(work: Callable[[int, int], None], size: int, block: int) -> None:
     starts = iter(range(0, size, block))  # gives each once, whichever thread asks
 
     def share() -> None:
-        for start in starts:
-            work(start, min(size, start + block))
+        try:
+            for start in starts:
+                work(start, min(size, start + block))
+        except BaseException:
+            deque(starts, maxlen=0)  # nothing is left for the others
+            raise
 
     helpers = min(_workers(), size // (_LEAST_BLOCKS * block)) - 1
     if helpers <= 0 or getattr(_inside, "work", False):
@@ -137,6 +142,7 @@ def for_blocks(work: Callable[[int, int], None], size: int, block: int) -> None:
 
 
 def _alone(share: Callable[[], None]) -> None:
+    """Without further threads for blocks within its blocks."""
     _inside.work = True
     try:
         share()

@@ -1,17 +1,19 @@
 """Questions about what the ranking is about to show: the "tractable subset of context" of sec. 3.4.
 
 Eq. (3) asks how much answers tell of the relevance of all images. A person wants to know it of the
-images that they will look at, from the top of the ranking down to about as many as are relevant.
-Let N be the number of relevant images. Image c is then looked at with the probability
+images that they will look at, from the top of the ranking down to about as many as are relevant,
+and above all of those among them that are. With pi_c = P(N >= rank of c) for the number N of
+relevant images, the first are drawn as pi_c, the second as pi_c P(R_c = 1). What lies between the
+two, nearest to both in relative entropy, is their geometric mean
 
-    w_c = P(N >= rank of c),
+    w_c = pi_c sqrt(P(R_c = 1)),
 
 and what the answers F to a batch tell of an image that is drawn so is in proportion to
 
     sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f)).
 
 Where they are many, a few hundred are drawn just so, evenly along the ranking. Candidates are the
-images of these that are looked at more likely than not, w_c >= 1/2: questions are about what the
+images of these that are looked at more likely than not, pi_c >= 1/2: questions are about what the
 ranking is about to show. A batch is built greedily over the tree of its answers. An answer updates
 the process in the way in which it will update the model: covariances depend on which images were
 answered, but not on how, so that only means differ between the branches of the tree.
@@ -41,7 +43,7 @@ SPREAD = 1.0
 """log N is normal around that of the expected number, as wide as before the first answer."""
 
 SHARE = 4.0
-"""Images looked at for every relevant one that is expected: beyond, w is less than 0.09."""
+"""Images looked at for every relevant one that is expected: beyond, pi is less than 0.09."""
 
 LEAST = 100
 """Images looked at, however few are expected."""
@@ -81,7 +83,8 @@ class Context(Strategy):
         sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f))
 
     over the context, the best-ranked images, with the answers f of a user who may skip or err. w_c
-    is the chance that the image is looked at. ``user`` is that of the search if none is given.
+    is the chance that the image is looked at, times the root of that it is relevant.
+    ``user`` is that of the search if none is given.
     """
 
     user: UserModel | None = None
@@ -162,7 +165,8 @@ class _Shown:
         """
         expected = max(model.expected, 1.0)
         ranked = candidates[largest(model.mean[candidates], int(max(SHARE * expected, LEAST)))]
-        weights = special.ndtr(np.log(expected / np.arange(1, len(ranked) + 1)) / SPREAD)
+        looked_at = special.ndtr(np.log(expected / np.arange(1, len(ranked) + 1)) / SPREAD)
+        weights = looked_at * np.sqrt(model.probabilities(ranked))
         places, chances = evenly(weights, DRAWN)
         images, weights = ranked[places], weights[places] / chances
         order = np.argsort(images)
