@@ -36,7 +36,8 @@ class EMOC(Scored):
 
     def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
         mean, relevant = model.mean[images], model.probabilities(images)
-        surprise = relevant * np.abs(1 - mean) + (1 - relevant) * np.abs(-1 - mean)
+        no, yes = readings(model)
+        surprise = relevant * np.abs(yes - mean) + (1 - relevant) * np.abs(no - mean)
         spread = _spread(model)[images]
         return surprise / (model.variance[images] + model.noise) * spread
 
@@ -75,17 +76,17 @@ class GAL(Shortlisted):
     def choose(
         self, model: RelevanceModel, sample: IntArray, k: int
     ) -> tuple[IntArray, FloatArray]:
-        view, labels = View.of(model, sample), readings(model)
+        view = View.of(model, sample)
         positions: list[int] = []
         utilities = np.empty((k, len(sample)))
         for place in range(k):
-            surprise = np.abs(np.array(labels)[:, None] - view.mean)
+            surprise = np.abs(np.array(view.labels)[:, None] - view.mean)
             spread = np.sqrt(np.einsum("ij,ij->i", view.covariance, view.covariance))
             utilities[place] = surprise.min(axis=0) * spread / (view.variance + view.noise)
             utilities[place, positions] = -np.inf
             position = int(np.argmax(utilities[place]))
             positions.append(position)
-            view = view.labelled(position, labels[int(np.argmin(surprise[:, position]))])
+            view = view.labelled(position, bool(np.argmin(surprise[:, position])))
         return np.array(positions), utilities
 
 

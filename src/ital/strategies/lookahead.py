@@ -14,7 +14,7 @@ from ital.model import RelevanceModel
 from ital.ranking import largest
 from ital.strategies.base import Subsampled
 from ital.strategies.registry import register
-from ital.strategies.view import LABELS, View
+from ital.strategies.view import View
 
 
 @register
@@ -46,8 +46,7 @@ class MCMI(Subsampled):
             utilities[place, left] = -doubts.min(axis=0)
             position = int(np.argmax(utilities[place]))
             positions.append(position)
-            label = LABELS[int(np.argmin(doubts[:, left == position]))]
-            view = view.labelled(position, label)
+            view = view.labelled(position, bool(np.argmin(doubts[:, left == position])))
         return np.array(positions), utilities
 
 

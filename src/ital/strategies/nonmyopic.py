@@ -13,7 +13,7 @@ from ital.gaussian import FloatArray, positive_probability
 from ital.model import RelevanceModel
 from ital.strategies.base import Shortlisted
 from ital.strategies.registry import register
-from ital.strategies.view import View, readings
+from ital.strategies.view import View
 
 
 @register
@@ -48,18 +48,18 @@ class ENS(Shortlisted):
     def choose(
         self, model: RelevanceModel, sample: IntArray, k: int
     ) -> tuple[IntArray, FloatArray]:
-        view, labels = View.of(model, sample), readings(model)
+        view = View.of(model, sample)
         positions: list[int] = []
         utilities = np.full((k, len(sample)), -np.inf)
         for place in range(k):
             left = np.setdiff1d(np.arange(len(sample)), positions)
             relevant = positive_probability(view.mean[left], view.variance[left])
             follow = max(0, self.budget - 1 - place)
-            found = view.after(left, left, partial(_largest_sums, count=follow), labels)
+            found = view.after(left, left, partial(_largest_sums, count=follow))
             utilities[place, left] = relevant + (1 - relevant) * found[0] + relevant * found[1]
             position = int(np.argmax(utilities[place]))
             positions.append(position)
-            view = view.labelled(position, labels[int(relevant[left == position][0] > 0.5)])
+            view = view.labelled(position, bool(relevant[left == position][0] > 0.5))
         return np.array(positions), utilities
 
 

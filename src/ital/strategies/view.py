@@ -12,16 +12,13 @@ from ital.engine import for_blocks
 from ital.gaussian import FloatArray, positive_probability
 from ital.model import RelevanceModel
 
-LABELS = (-1.0, 1.0)
-
 _BLOCK = 64
 """Images whose labels are tried at a time."""
 
 
 def readings(model: RelevanceModel) -> tuple[float, float]:
-    """What the two labels say on the scale of the means, off which the border was taken."""
-    irrelevant, relevant = LABELS
-    return irrelevant - model.belief.border, relevant - model.belief.border
+    """What the labels -1 and 1 say on the scale of the means, off which the border was taken."""
+    return -1 - model.belief.border, 1 - model.belief.border
 
 
 @dataclass(frozen=True)
@@ -31,32 +28,30 @@ class View:
     mean: FloatArray
     covariance: FloatArray
     noise: float
+    labels: tuple[float, float]
+    """What irrelevant and relevant images have, on the scale of the means."""
 
     @staticmethod
     def of(model: RelevanceModel, images: IntArray) -> View:
         covariance = model.covariances(images, images, keep=False)
         np.fill_diagonal(covariance, model.variance[images])
-        return View(model.mean[images], covariance, model.least_noise)
+        return View(model.mean[images], covariance, model.least_noise, readings(model))
 
     @property
     def variance(self) -> FloatArray:
         return np.diagonal(self.covariance)
 
-    def labelled(self, position: int, label: float) -> View:
+    def labelled(self, position: int, relevant: bool) -> View:
         """The same after one more label (Rasmussen and Williams, ch. 2)."""
         column = self.covariance[position]
         gain = column / (column[position] + self.noise)
-        mean = self.mean + gain * (label - self.mean[position])
+        mean = self.mean + gain * (self.labels[relevant] - self.mean[position])
         covariance = self.covariance - np.outer(gain, column)
         np.fill_diagonal(covariance, np.maximum(np.diagonal(covariance), 0.0))
-        return View(mean, covariance, self.noise)
+        return View(mean, covariance, self.noise, self.labels)
 
     def after(
-        self,
-        tried: IntArray,
-        others: IntArray,
-        worth: Callable[[FloatArray], FloatArray],
-        labels: tuple[float, float] = LABELS,
+        self, tried: IntArray, others: IntArray, worth: Callable[[FloatArray], FloatArray]
     ) -> FloatArray:
         """What the others are worth after each label of each image tried, shape (labels, tried).
 
@@ -64,7 +59,7 @@ class View:
         and makes one number of each row. An image tells nothing of itself: it has the probability
         0 in its own row.
         """
-        out = np.empty((len(labels), len(tried)))
+        out = np.empty((len(self.labels), len(tried)))
         variance = self.variance
 
         def fill(lo: int, hi: int) -> None:
@@ -73,7 +68,7 @@ class View:
             gains = columns / (variance[part] + self.noise)[:, None]
             left = np.maximum(variance[others] - gains * columns, 0.0)
             itself = part[:, None] == others
-            for row, label in enumerate(labels):
+            for row, label in enumerate(self.labels):
                 mean = self.mean[others] + gains * (label - self.mean[part])[:, None]
                 out[row, lo:hi] = worth(np.where(itself, 0.0, positive_probability(mean, left)))
 
