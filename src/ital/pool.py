@@ -6,6 +6,7 @@ import functools
 import hashlib
 import threading
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +32,24 @@ HASHED = "import-"
 
 _SAMPLE = 1000
 """Images, evenly spaced, that stand for all in the centre and in the median heuristic."""
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Squared distances of vectors to some that stay, measured from a point amid all."""
+
+    centre: FloatArray
+    columns: FloatArray
+    """Those that stay, less the centre, as columns."""
+    norms: FloatArray
+    """Squared, of the columns."""
+
+    def __call__(self, vectors: FloatArray) -> FloatArray:
+        """Of vectors, a row for each."""
+        some = vectors - self.centre
+        squared: FloatArray = np.einsum("ij,ij->i", some, some)[:, None] + self.norms
+        squared -= 2 * some @ self.columns
+        return np.maximum(squared, 0.0, out=squared)
 
 
 class Pool:
@@ -188,18 +207,10 @@ class Pool:
         """Squared distances of vectors that need not be in the pool, shape (some, others)."""
         return self.distances_to(others)(some)
 
-    def distances_to(self, others: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def distances_to(self, others: FloatArray) -> Distances:
         """What gives the same of any vectors to these, of which it keeps what it needs."""
         columns = (others - self._centre).T
-        norms = np.einsum("ij,ij->j", columns, columns)
-
-        def measure(some: FloatArray) -> FloatArray:
-            some = some - self._centre
-            squared: FloatArray = np.einsum("ij,ij->i", some, some)[:, None] + norms
-            squared -= 2 * some @ columns
-            return np.maximum(squared, 0.0, out=squared)
-
-        return measure
+        return Distances(self._centre, columns, np.einsum("ij,ij->j", columns, columns))
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -305,10 +316,11 @@ class Pool:
         They are of images of the pool, or of ``rows``, and come with the number of the first one.
         """
         step, buffers = self._step(), threading.local()
+        size = len(self) if rows is None else len(rows)
 
         def convert(lo: int, hi: int) -> Iterator[tuple[int, FloatArray]]:
             if not hasattr(buffers, "block"):
-                buffers.block = np.empty((step, self.dimension))
+                buffers.block = np.empty((min(step, size), self.dimension))
             for start in range(lo, hi, step):
                 part = slice(start, min(hi, start + step))
                 block = buffers.block[: part.stop - start]
