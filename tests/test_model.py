@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from scipy.special import ndtr
 
 from generators import problems, seeds
+from ital import factor
 from ital.baserate import Rare
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
@@ -68,6 +69,7 @@ def assert_equals_refit(model, labels, vectors, tolerance=1e-7, **told):
     predicted = model.predict(pool)
     np.testing.assert_allclose(predicted[0], mean, atol=tolerance)
     np.testing.assert_allclose(predicted[1], np.diag(cov), atol=tolerance)
+    np.testing.assert_array_equal(model.predict_mean(pool), predicted[0])
 
 
 PRIORS = [PAPER, Rare(), Rare(0.1)]
@@ -207,6 +209,24 @@ def test_a_thousand_labels_with_copies_and_contradictions():
     np.testing.assert_allclose(model.mean, dense(model, left, {})[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("size", [3, 5, 33])
+def test_each_batch_of_labels_is_one_pass(size, monkeypatch):
+    """Wherever the pieces of memory end that hold the rows, and for all that may come at once."""
+    features = np.random.default_rng(0).standard_normal((90, 4))
+    model, passes = RelevanceModel(Pool(features), Kernel(2.0), Rare()), []
+    measuring = Pool.measuring
+    monkeypatch.setattr(
+        Pool, "measuring", lambda self, *args: passes.append(0) or measuring(self, *args)
+    )
+    labels: dict[int, float] = {}
+    for lo in range(0, 70, size):
+        labels |= {i: 1.0 if i % 3 else -1.0 for i in range(lo, min(lo + size, 70))}
+        passes.clear()
+        model.become(labels)
+        assert len(passes) == -(-min(size, 70 - lo) // factor.AT_ONCE)
+        assert_equals_refit(model, labels, {})
+
+
 def test_parameters_may_be_whole_numbers():
     model = RelevanceModel(Pool(np.eye(3)), Kernel(1, 2, 1))
     model.update({0: 1})
@@ -252,7 +272,7 @@ def test_covariances_are_kept_for_the_labels_that_follow(monkeypatch):
     model = RelevanceModel(Pool(rng.standard_normal((30, 2))), Kernel(1.0))
     model.update({3: 1.0})
     model.covariances(np.array([5, 6]))
-    monkeypatch.setattr(Pool, "squared_distances", None)  # a pass over the pool would fail now
+    monkeypatch.setattr(Pool, "_converting", lambda *_: None)  # a pass over the pool would fail now
     model.update({5: 1.0, 6: -1.0})
     assert_labels = {3: 1.0, 5: 1.0, 6: -1.0}
     monkeypatch.undo()

@@ -64,6 +64,13 @@ _LEAST_WORTH = 1e-3
 """Of an answer, below which it is hardly believed at all."""
 
 
+def _rare(images: int, rate: float | None) -> tuple[float, float]:
+    """How many images are of the rarer kind, in the median, and the deviation of its logarithm."""
+    if rate is None:
+        return min(EXPECTED, images / _LEAST_OTHERS), _SPREAD
+    return images * min(rate, 1 - rate), _FIXED
+
+
 @lru_cache(maxsize=64)  # until there is another query, it is asked for after every round
 def _share(means: bytes, variances: bytes, scales: bytes) -> FloatArray:
     """The mean over images of P(R = 1), a row for each scale and a column for each border."""
@@ -92,10 +99,7 @@ class Posterior:
         scales = SCALES / np.sqrt(max(evidence.prior_variance, _SMALL))
         share = _share(evidence.means.tobytes(), evidence.variances.tobytes(), scales.tobytes())
         s, b = scales[:, None, None], BORDERS[:, None]
-        if rate is None:
-            expected, spread = min(EXPECTED, evidence.images / _LEAST_OTHERS), _SPREAD
-        else:
-            expected, spread = evidence.images * min(rate, 1 - rate), _FIXED
+        expected, spread = _rare(evidence.images, rate)
         surprise = np.log(np.maximum(evidence.images * share, 1.0) / max(expected, 1.0)) / spread
         prior = -0.5 * (surprise**2 + (BORDERS / _BORDER_SPREAD) ** 2)
         deviations = np.sqrt(np.maximum(evidence.answer_variances, _SMALL))
@@ -161,6 +165,10 @@ class Rare(Prior):
     def mean(self) -> float:  # type: ignore[override]
         """The label of what is common: where most images are relevant, the world is reversed."""
         return 1.0 if self.rate is not None and self.rate > 0.5 else -1.0
+
+    def number(self, images: int) -> tuple[float, float]:
+        median, spread = _rare(images, self.rate)
+        return (median if self.mean < 0 else images - median), spread
 
     def belief(self, evidence: Evidence) -> Belief:
         sign = -self.mean

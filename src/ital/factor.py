@@ -19,6 +19,9 @@ from ital.prior import Covariance
 _ROWS = 32
 """Rows of V in one piece of memory. Pieces are added as rows come, and none is ever copied."""
 
+AT_ONCE = 32
+"""Observations that may be added at a time, in one pass over the features."""
+
 
 class Factor:
     """L and V of the vectors that are observed, which are rows in the order in which they came."""
@@ -32,11 +35,6 @@ class Factor:
 
     def __len__(self) -> int:
         return len(self.vectors)
-
-    @property
-    def room(self) -> int:
-        """How many observations may be added at a time."""
-        return _ROWS - len(self) % _ROWS
 
     def solve(self, right: FloatArray) -> FloatArray:
         """L^-1 times something."""
@@ -71,22 +69,21 @@ class Factor:
         covariances: Mapping[int, FloatArray],
         learn: Callable[[int, int, FloatArray], None],
     ) -> None:
-        """The last ``count`` rows of V, which fit into one piece.
+        """The last ``count`` rows of V.
 
         ``covariances`` holds those with the pool, given all rows before, that are known already, by
         their number among the new ones. ``learn`` is called with each part of the new rows and the
         first and last of its columns, while it is at hand.
         """
         old = len(self) - count
-        if old % _ROWS == 0:
+        while len(self._pieces) * _ROWS < len(self):
             self._pieces.append(np.empty((_ROWS, self._images)))
-        rows = self._pieces[-1][old % _ROWS :][:count]
         unknown = np.array([one for one in range(count) if one not in covariances], dtype=np.int64)
         fresh = self._covariance.with_pool(self.vectors[old + unknown])
         lower = self.lower[old:]
 
         def one_block(lo: int, hi: int) -> None:
-            part = rows[:, lo:hi]
+            part = np.empty((count, hi - lo))
             for position, row in covariances.items():
                 part[position] = row[lo:hi]
             if unknown.size:
@@ -99,6 +96,8 @@ class Factor:
                 part[j] -= row[:j] @ part[:j]
                 part[j] /= row[j]
             learn(lo, hi, part)
+            for position, row in enumerate(part, old):
+                self._row(position)[lo:hi] = row
 
         for_blocks(one_block, self._images, block_rows(self._images))
 

@@ -19,7 +19,7 @@ from scipy.linalg import cholesky
 
 from ital import gaussian
 from ital.engine import block_rows, for_blocks
-from ital.factor import Factor, solve
+from ital.factor import AT_ONCE, Factor, solve
 from ital.kernel import Kernel
 from ital.pool import FloatArray, Pool, Rows
 from ital.prior import PAPER, Belief, Evidence, Prior
@@ -238,11 +238,20 @@ class RelevanceModel:
 
     def predict(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Predictive mean and variance of vectors, wherever they are from."""
-        columns = self._factor.solve(self._covariance.between(self._factor.vectors, vectors))
+        mean, columns = self._predicted(vectors)
         variance = self._covariance.variances_at(vectors)
         variance -= np.einsum("ij,ij->j", columns, columns)
-        mean = self.prior.mean - self.belief.border + columns.T @ self._weights
         return mean, self.scale * np.maximum(variance, 0.0)
+
+    def predict_mean(self, vectors: FloatArray) -> FloatArray:
+        """The mean alone, in about three fifths of the time."""
+        return self._predicted(vectors)[0]
+
+    def _predicted(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Predictive means, and the columns of V that they come from."""
+        columns = self._factor.solve(self._covariance.between(self._factor.vectors, vectors))
+        mean: FloatArray = self.prior.mean - self.belief.border + columns.T @ self._weights
+        return mean, columns
 
     def probabilities(self, rows: Rows | None = None) -> FloatArray:
         """P(R = 1), eq. (5), of the pool or of some of its images."""
@@ -314,11 +323,9 @@ class RelevanceModel:
         covariances: Mapping[int, FloatArray],
     ) -> None:
         names = list(labels)
-        while names:
-            room = self._factor.room
-            self._add_rows(names[:room], labels, vectors, examples, covariances)
-            # The rows just added are not in these covariances.
-            names, covariances = names[room:], {}
+        for lo in range(0, len(names), AT_ONCE):
+            self._add_rows(names[lo : lo + AT_ONCE], labels, vectors, examples, covariances)
+            covariances = {}  # the rows just added are not in these
 
     def _add_rows(
         self,
@@ -328,7 +335,7 @@ class RelevanceModel:
         examples: Collection[int],
         covariances: Mapping[int, FloatArray],
     ) -> None:
-        """Add labels for which there is room: new rows of V, and with them mean and variance."""
+        """Add a few labels: new rows of V, and with them mean and variance."""
         new_vectors = np.stack(
             [vectors[n] if n < 0 else self.pool.vectors(np.array([n]))[0] for n in names]
         )

@@ -211,6 +211,13 @@ class Prior(ABC):
         """In the scale 1."""
 
     @abstractmethod
+    def number(self, images: int) -> tuple[float, float]:
+        """How many images are relevant before the first answer, and how surely that is known.
+
+        Its median, and the deviation of its logarithm.
+        """
+
+    @abstractmethod
     def belief(self, evidence: Evidence) -> Belief:
         """Scale and border, given labels."""
 
@@ -235,6 +242,9 @@ class Paper(Prior):
 
     def covariance(self, pool: Pool, kernel: Kernel) -> Covariance:
         return Covariance(pool, kernel)
+
+    def number(self, images: int) -> tuple[float, float]:
+        return images / 2, 0.0
 
     def belief(self, evidence: Evidence) -> Belief:
         return Belief()

@@ -242,10 +242,10 @@ class Search:
     def predict(self, vectors: npt.ArrayLike) -> FloatArray:
         """Predictive means of relevance for vectors that need not be in the pool."""
         dimension = self.model.pool.dimension
-        array = checks.matrix(vectors, "vectors", dimension, single=True).astype(float)
+        array = np.asarray(checks.matrix(vectors, "vectors", dimension, single=True), dtype=float)
         checks.finite_rows(checks.squares_are_finite(array), "vectors")
         self._require_query("predict")
-        return self.model.predict(array)[0]
+        return self.model.predict_mean(array)
 
     @in_turn
     def score(self, batch: Iterable[int]) -> float:

@@ -19,13 +19,19 @@ from ital.strategies import Context, context
 from ital.user import UserModel
 
 
+def number_of(model) -> float:
+    """The sum of P(R = 1), or one deviation above the prior's median before the first answer."""
+    if model.answers:
+        return max(sum(model.probabilities().tolist()), 1.0)
+    median, spread = model.prior.number(len(model.pool))
+    return max(median * exp(spread), 1.0)
+
+
 def weights_of(model, candidates) -> dict[int, float]:
-    """P(N >= rank) sqrt(P(R = 1)), with log N normal around that of the expected number."""
-    expected = max(sum(model.probabilities().tolist()), 1.0)
+    """P(N >= rank), with log N normal around that of the number."""
     ranked = sorted(candidates, key=lambda i: (-model.mean[i], i))
     return {
-        image: (1 - stats.norm.cdf(log(rank), log(expected), 1.0))
-        * sqrt(float(model.probabilities(np.array([image]))[0]))
+        image: 1 - stats.norm.cdf(log(rank), log(number_of(model)), 1.0)
         for rank, image in enumerate(ranked, 1)
     }
 
@@ -56,7 +62,7 @@ def test_gains(problem, user):
     weights = weights_of(model, problem.candidates)
     batch, utilities = chosen(("context", {"user": user}), model, problem.candidates, 3)
     ranked = sorted(problem.candidates, key=lambda i: (-model.mean[i], i))
-    left = ranked[: max(12, int(np.ceil(model.probabilities().sum())))]
+    left = ranked[: max(12, int(np.ceil(number_of(model))))]
     for place, (image, row) in enumerate(zip(batch, utilities, strict=True)):
         before = doubt(process, weights, batch[:place], user)
         expected = {i: before - doubt(process, weights, [*batch[:place], i], user) for i in left}
@@ -161,10 +167,10 @@ def test_the_context_is_bounded(rate, looked_at):
     """It is drawn from the images that will be looked at, in proportion to their weights."""
     search = Search(images(1000), base_rate=rate, length_scale=1.0)
     search.query(relevant=[0])
-    expected = search.model.probabilities().sum()
+    number = number_of(search.model)
     candidates = np.arange(1, 1000)
     best = candidates[np.argsort(-search.model.mean[1:], kind="stable")]
-    size = min(max(int(context.SHARE * expected), context.LEAST), 999)
+    size = min(max(int(context.SHARE * number), context.LEAST), 999)
     assert size == pytest.approx(looked_at, rel=0.3)
     found = context._Shown.of(search.model, candidates, 4)
     assert len(found.images) == min(size, context.DRAWN)
@@ -176,8 +182,19 @@ def test_the_context_is_bounded(rate, looked_at):
         np.testing.assert_allclose(found.weights, total / context.DRAWN, rtol=0.01)
     ranks = {image: rank for rank, image in enumerate(best.tolist())}
     by_rank = sorted(found.images.tolist(), key=ranks.get)
-    wanted = max(sum(ranks[image] < expected for image in by_rank), 4 * context.CHOICE)
+    wanted = max(sum(ranks[image] < number for image in by_rank), 4 * context.CHOICE)
     assert found.images[found.askable].tolist() == sorted(by_rank[:wanted])
+
+
+@pytest.mark.parametrize(
+    ("rate", "number"), [("learn", 50 * exp(1)), (0.02, 20 * exp(0.02)), (0.9, 900 * exp(0.02))]
+)
+def test_before_the_first_answer_it_is_as_wide_as_the_prior_allows(rate, number):
+    search = Search(images(1000), base_rate=rate, length_scale=1.0)
+    search.query(relevant=[0])
+    assert context._number(search.model) == pytest.approx(number)
+    search.answer({3: False})
+    assert context._number(search.model) == search.model.expected
 
 
 def test_the_same_batch_on_any_number_of_threads(monkeypatch):

@@ -235,7 +235,8 @@ class Player:
             chosen = strategy(unit.strategy) if selector is None else Foreign(selector)
             search = self._search(task, chosen, int(chance[0]))
         named = task.test_relevance != 0
-        relevant, vectors = task.test_relevance[named] == 1, task.test[named]
+        # In double precision once, and not again for every prediction.
+        relevant, vectors = task.test_relevance[named] == 1, task.test[named].astype(float)
 
         def quality(search: Seeker) -> tuple[float, float, Calibration | None]:
             scores = search.predict(vectors)

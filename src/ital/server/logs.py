@@ -59,7 +59,8 @@ class _JSONLines(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """Write the log as JSON lines, to the standard error."""
+    """Write the log as JSON lines, warnings among them, to the standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(_JSONLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.captureWarnings(True)

@@ -34,12 +34,14 @@ def serve(
     with _listen(settings) as listener:
         database = Database(settings.database or _default_database())
         served = [Served(folder, to) for folder, to in folders]
-        server = Server(settings, served, database)
+        # Before the indexers: FastAPI silences warnings while it reads our types, and another
+        # thread that does the same, as imports do, would take that silence away.
+        program = _Uvicorn(Server(settings, served, database))
         if index:
             for one in served:
                 one.start()
         ready(_address(settings, listener.getsockname()[1]))
-        _Uvicorn(server).run([listener])
+        program.run([listener])
 
 
 def _listen(settings: ServerSettings) -> socket.socket:

@@ -1,19 +1,14 @@
 """Questions about what the ranking is about to show: the "tractable subset of context" of sec. 3.4.
 
 Eq. (3) asks how much answers tell of the relevance of all images. A person wants to know it of the
-images that they will look at, from the top of the ranking down to about as many as are relevant,
-and above all of those among them that are. With pi_c = P(N >= rank of c) for the number N of
-relevant images, the first are drawn as pi_c, the second as pi_c P(R_c = 1). What lies between the
-two, nearest to both in relative entropy, is their geometric mean
-
-    w_c = pi_c sqrt(P(R_c = 1)),
-
-and what the answers F to a batch tell of an image that is drawn so is in proportion to
+images that they will look at, from the top of the ranking down to about as many as are relevant.
+With N the number of these, an image c is looked at with the probability w_c = P(N >= rank of c),
+and what the answers F to a batch tell of all that is looked at is
 
     sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f)).
 
 Where they are many, a few hundred are drawn just so, evenly along the ranking. Candidates are the
-images of these that are looked at more likely than not, pi_c >= 1/2: questions are about what the
+images of these that are looked at more likely than not, w_c >= 1/2: questions are about what the
 ranking is about to show. A batch is built greedily over the tree of its answers. An answer updates
 the process in the way in which it will update the model: covariances depend on which images were
 answered, but not on how, so that only means differ between the branches of the tree.
@@ -40,10 +35,10 @@ from ital.strategies.registry import register
 from ital.user import UserModel
 
 SPREAD = 1.0
-"""log N is normal around that of the expected number, as wide as before the first answer."""
+"""log N is normal around that of the number expected, as wide as before the first answer."""
 
 SHARE = 4.0
-"""Images looked at for every relevant one that is expected: beyond, pi is less than 0.09."""
+"""Images of a context for every relevant one: those beyond are looked at with less than 0.09."""
 
 LEAST = 100
 """Images looked at, however few are expected."""
@@ -83,7 +78,7 @@ class Context(Strategy):
         sum_c w_c (H(R_c) - sum_f P(f) H(R_c | f))
 
     over the context, the best-ranked images, with the answers f of a user who may skip or err. w_c
-    is the chance that the image is looked at, times the root of that it is relevant.
+    is the chance that the image is looked at.
     ``user`` is that of the search if none is given.
     """
 
@@ -159,19 +154,18 @@ class _Shown:
 
     @staticmethod
     def of(model: RelevanceModel, candidates: IntArray, k: int) -> _Shown:
-        """Of the best-ranked candidates, a few times as many as are expected to be relevant.
+        """Of the best-ranked candidates, a few times as many as may be relevant.
 
         ``k`` images are to be asked about.
         """
-        expected = max(model.expected, 1.0)
-        ranked = candidates[largest(model.mean[candidates], int(max(SHARE * expected, LEAST)))]
-        looked_at = special.ndtr(np.log(expected / np.arange(1, len(ranked) + 1)) / SPREAD)
-        weights = looked_at * np.sqrt(model.probabilities(ranked))
-        places, chances = evenly(weights, DRAWN)
-        images, weights = ranked[places], weights[places] / chances
+        number = max(_number(model), 1.0)
+        ranked = candidates[largest(model.mean[candidates], int(max(SHARE * number, LEAST)))]
+        looked_at = special.ndtr(np.log(number / np.arange(1, len(ranked) + 1)) / SPREAD)
+        places, chances = evenly(looked_at, DRAWN)
+        images, weights = ranked[places], looked_at[places] / chances
         order = np.argsort(images)
-        # rank <= expected number: more likely than not, the image is looked at.
-        first = max(int(np.searchsorted(places, expected)), CHOICE * k)
+        # rank <= number: more likely than not, the image is looked at.
+        first = max(int(np.searchsorted(places, number)), CHOICE * k)
         return _Shown(images[order], weights[order], np.flatnonzero(order < first))
 
     def beside(self, batch: IntArray) -> _Shown:
@@ -180,6 +174,19 @@ class _Shown:
         weights = np.zeros(len(images))
         weights[np.searchsorted(images, self.images)] = self.weights
         return _Shown(images, weights, np.searchsorted(images, batch))
+
+
+def _number(model: RelevanceModel) -> float:
+    """How many images are relevant: the sum of P(R = 1).
+
+    Before the first answer, when nobody has said what likeness to an example is worth, that is far
+    too low where kinds are large. Then it is as many as there may well be by the prior: one
+    deviation above its median.
+    """
+    if model.answers:
+        return model.expected
+    median, spread = model.prior.number(len(model.pool))
+    return float(median * np.exp(spread))
 
 
 @dataclass(frozen=True)
