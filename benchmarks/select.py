@@ -1,6 +1,8 @@
 """How fast and how large: selection and learning against passes over the features.
 
-All figures are ratios taken within one run, because times on a shared machine mean little alone:
+All figures are ratios taken within one run, because times on a shared machine mean little alone.
+What is compared is timed alike: once, after a pause, as an answer finds the machine. (Memory that
+was not read for a while is read at half the speed or less, by a round as by a plain pass.)
 
 a. `suggest(4)` against the literal oracle of the tests, on 1,000 images of 50 dimensions;
 b. a whole round, `suggest(4)` and `answer`, against four passes `X @ x` over the same matrix, for
@@ -79,6 +81,12 @@ def seconds(work: Callable[[], Any]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def rested(work: Callable[[], Any]) -> float:
+    """Seconds after a pause, which BLAS threads spin through, so that they are in nobody's way."""
+    time.sleep(PAUSE)
+    return seconds(work)
 
 
 def resident_peak(reset: bool = False) -> float:
@@ -163,16 +171,13 @@ def rounds(
         query = 17 + repeat
         searches = [searching(query), searching(query, None)]
         for number in range(1, ROUNDS + 1):
-            # BLAS threads spin for a while after a call; a pause keeps that out of what follows.
-            time.sleep(PAUSE)
-            passes = [seconds(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(5)]
-            time.sleep(PAUSE)
-            took = [seconds(lambda one=one, query=query: one_round(one, query)) for one in searches]
+            passes = [rested(lambda: [features @ vector for _ in range(BATCH)]) for _ in range(5)]
+            took = [rested(lambda one=one, query=query: one_round(one, query)) for one in searches]
             if number in numbers:
                 ratios[number].append(took[0] / statistics.median(passes))
                 added[number].append(took[0] / took[1])
                 asked = searches[0].suggest(BATCH)
-                told[number].append(seconds(lambda a=asked, s=searches[0]: tell(s, a)) / took[0])
+                told[number].append(rested(lambda a=asked, s=searches[0]: tell(s, a)) / took[0])
                 last[number] = took[0], statistics.median(passes)
     return {
         **{

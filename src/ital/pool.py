@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numkong
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +24,18 @@ T = TypeVar("T")
 
 _BLOCK_ELEMENTS = 1 << 16
 """Features converted at a time: 512 KB in double precision, which a second-level cache holds."""
+
+_FEW_VECTORS = 16
+"""Up to which products with features in single precision need no conversion of these."""
+
+_NEAR = 16.0
+"""Times the mean squared distance from it that the centre may be from 0, squared, to be left there.
+
+Distances then lose no more than five of their 53 bits to it.
+"""
+
+_ROUNDING = 2.0**-47
+"""Part of a number that the sum of two in single precision may be off by."""
 
 _LEAST_SPREAD = 1e-140
 """The least distance from the centre, in one image at least, whose square keeps all its digits."""
@@ -89,7 +102,7 @@ class Pool:
         self._keeping = Turns()
         with np.errstate(over="ignore", invalid="ignore"):
             sample = self.vectors(self.sample(_SAMPLE))
-            self._centre = np.median(np.where(np.isfinite(sample), sample, 0.0), axis=0)
+            self._centre = _centre(np.where(np.isfinite(sample), sample, 0.0))
             self._for_converted(self._fill_norms)
         checks.finite_rows(np.isfinite(self._squared_norms), "features")
         self._check_spread()
@@ -171,23 +184,56 @@ class Pool:
         They are images of the pool, or of ``rows``. Any number of threads may call it.
         """
         norms = self._squared_norms if rows is None else self._squared_norms[rows]
-        columns = np.ascontiguousarray((vectors - self._centre).T)
+        others = vectors - self._centre
         # |x - y|^2 = |x - c|^2 + |y - c|^2 - 2 x'(y - c) + 2 c'(y - c)
-        constant = np.einsum("ij,ij->j", columns, columns) + 2 * (self._centre @ columns)
-        columns *= -2
-        converted = self._converting(rows)
+        constant = np.einsum("ij,ij->i", others, others) + 2 * (others @ self._centre)
+        multiply = self._multiplying(-2 * others, rows)
 
         def measure(lo: int, hi: int) -> FloatArray:
-            # Few calls for a block, each of which may have to wait for the interpreter's lock.
-            products = np.empty((hi - lo, len(vectors)))
-            for start, block in converted(lo, hi):
-                np.matmul(block, columns, out=products[start - lo :][: len(block)])
+            products = multiply(lo, hi)
             products += constant
             products += norms[lo:hi, None]
             # Rounding may take the distance of two copies below 0.
             return np.maximum(products, 0.0, out=products)
 
         return measure
+
+    def _multiplying(
+        self, vectors: FloatArray, rows: Rows | None
+    ) -> Callable[[int, int], FloatArray]:
+        """What gives inner products with vectors, as ``measuring`` does with distances.
+
+        Few calls for a block, each of which may have to wait for the interpreter's lock.
+        """
+        if self.features.dtype == np.float32 and len(vectors) <= _FEW_VECTORS:
+            parts = _in_singles(vectors)
+            if parts is not None:
+                return self._multiplying_singles(parts, len(vectors), rows)
+        columns, converted = np.ascontiguousarray(vectors.T), self._converting(rows)
+
+        def multiply(lo: int, hi: int) -> FloatArray:
+            products = np.empty((hi - lo, len(vectors)))
+            for start, block in converted(lo, hi):
+                np.matmul(block, columns, out=products[start - lo :][: len(block)])
+            return products
+
+        return multiply
+
+    def _multiplying_singles(
+        self, parts: npt.NDArray[np.float32], count: int, rows: Rows | None
+    ) -> Callable[[int, int], FloatArray]:
+        """The same of features in single precision, summed up in double precision as they are read.
+
+        ``parts`` are those that the vectors, ``count`` of them, are sums of.
+        """
+        packed = numkong.dots_pack(parts)
+
+        def multiply(lo: int, hi: int) -> FloatArray:
+            block = self.features[lo:hi] if rows is None else self.features[rows[lo:hi]]
+            products = np.asarray(numkong.dots_packed(np.ascontiguousarray(block), packed))
+            return products if len(parts) == count else products[:, :count] + products[:, count:]
+
+        return multiply
 
     def cosines(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
         """Cosine similarities, shape (vectors, images), to all images or to ``rows``.
@@ -335,6 +381,27 @@ class Pool:
         if vectors is None:
             return converted
         return max(converted, min(block_rows(len(self)), _BLOCK_ELEMENTS // max(1, vectors)))
+
+
+def _centre(sample: FloatArray) -> FloatArray:
+    """A point amid some images: 0, if that is not far off, and their median otherwise."""
+    median: FloatArray = np.median(sample, axis=0)
+    spread = np.einsum("ij,ij->i", sample - median, sample - median).mean()
+    return np.zeros_like(median) if median @ median <= _NEAR * spread else median
+
+
+def _in_singles(vectors: FloatArray) -> npt.NDArray[np.float32] | None:
+    """Vectors as sums of two in single precision, the first of all before the second of all.
+
+    Images of a pool of such vectors need the first alone. ``None`` where two have too few digits.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        first = vectors.astype(np.float32)
+        second = (vectors - first).astype(np.float32)
+        exact = np.abs(vectors - first - second) <= _ROUNDING * np.abs(vectors)
+    if not exact.all():
+        return None
+    return np.concatenate([first, second]) if second.any() else first
 
 
 def _directions(vectors: FloatArray) -> FloatArray:

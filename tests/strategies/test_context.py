@@ -146,16 +146,13 @@ class TestLargeBatches:
 
     def test_chances_stay_whole(self):
         search = searched(120, user=UserModel(0.5, 0.1))
-        tree = context._Tree(
-            search.model,
-            context._Shown.of(search.model, np.arange(12, 120), 9),
-            UserModel(0.5, 0.1),
-        )
-        for position in range(9):
-            tree.ask(position)
+        shown = context._Shown.of(search.model, np.arange(12, 120), 9)
+        tree = context._Tree(search.model, shown, UserModel(0.5, 0.1))
+        for place, position in enumerate(shown.askable[:9]):
+            tree.ask(int(position))
             ways = [one.chances for one in tree._branches]
             assert np.concatenate(ways).sum() == pytest.approx(1.0)
-            assert sum(map(len, ways)) == (3 ** (position + 1) if position < 5 else 32)
+            assert sum(map(len, ways)) == (3 ** (place + 1) if place < 5 else 32)
 
     def test_a_limit(self):
         with pytest.raises(ValueError, match="at most 100 images for strategy 'context', got 101"):

@@ -194,23 +194,28 @@ class _Branches:
     """The ways to answer some images of the batch, of which the same ones are answered in all."""
 
     covariance: FloatArray
-    """Of the context, given answers to these images."""
+    """Of images that may be asked about with all of the context, given answers to the former."""
+    variance: FloatArray
+    """Of the context, likewise."""
     means: FloatArray
     """Of the context, a row for each way."""
     chances: FloatArray
     """Of each way."""
-
-    @property
-    def variance(self) -> FloatArray:
-        return np.maximum(self.covariance.diagonal(), 0.0)
 
 
 class _Tree:
     """What the answers to a batch may be, and what is known of the context after each."""
 
     def __init__(self, model: RelevanceModel, shown: _Shown, user: UserModel) -> None:
-        mean, covariance = model.joint(shown.images, keep=False)
-        self._branches = [_Branches(covariance, mean[None], np.ones(1))]
+        variance, askable = model.variance[shown.images], shown.askable
+        covariance = model.covariances(shown.images[askable], shown.images, keep=False)
+        # Rows of covariances, by position; beyond all of them for what may not be asked about.
+        self._row = np.full(len(shown.images), len(askable))
+        self._row[askable] = np.arange(len(askable))
+        covariance[self._row[askable], askable] = variance[askable]
+        means = model.mean[shown.images][None]
+        self._askable = askable
+        self._branches = [_Branches(covariance, variance, means, np.ones(1))]
         self._weights = shown.weights
         self._noise = model.answer_noise
         self._values = model.read(np.array([-1.0, 1.0]))
@@ -232,7 +237,7 @@ class _Tree:
 
     def _gains(self, branches: _Branches, positions: IntArray) -> FloatArray:
         means, variance = branches.means, branches.variance
-        covariance, asked = branches.covariance[positions], means[:, positions]
+        covariance, asked = branches.covariance[self._row[positions]], means[:, positions]
         noisy = variance[positions] + self._noise
         chances = np.concatenate(self._answers(asked, variance[positions], branches.chances))
         said = np.concatenate([value - asked for value in self._values])
@@ -266,13 +271,14 @@ class _Tree:
         self._branches = branches if self._asked < ENUMERATED else _likeliest(branches)
 
     def _answered(self, branches: _Branches, position: int) -> _Branches:
-        column, means = branches.covariance[position], branches.means
-        variance = branches.variance[position]
-        slope = column / (variance + self._noise)
-        covariance = branches.covariance - np.outer(slope, column)
-        answers = self._answers(means[:, [position]], variance, branches.chances)
-        moved = [means + slope * (value - means[:, [position]]) for value in self._values]
-        return _Branches(covariance, np.concatenate(moved), answers[:, :, 0].ravel())
+        column, means = branches.covariance[self._row[position]], branches.means
+        own = branches.variance[position]
+        slope = column / (own + self._noise)
+        covariance = branches.covariance - np.outer(slope[self._askable], column)
+        variance = np.maximum(branches.variance - slope * column, 0.0)
+        answers = self._answers(means[:, [position]], own, branches.chances)
+        moved = np.concatenate([means + slope * (v - means[:, [position]]) for v in self._values])
+        return _Branches(covariance, variance, moved, answers[:, :, 0].ravel())
 
     def _answers(self, means: FloatArray, variance: FloatArray, chances: FloatArray) -> FloatArray:
         """How likely each way is together with the answer -1 or 1 to one more image, eq. (8).
