@@ -12,6 +12,8 @@ from scipy.special import ndtr
 from generators import problems, seeds
 from ital import factor
 from ital.baserate import Rare
+from ital.engine import ThreadEngine
+from ital.features import Features
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
@@ -73,12 +75,14 @@ def assert_equals_refit(model, labels, vectors, tolerance=1e-7, **told):
 
 
 PRIORS = [PAPER, Rare(), Rare(0.1)]
+SHARDS = st.sampled_from([1, 2, 7])
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
-@given(problem=problems(images=st.integers(6, 40)))
-def test_fit_equals_the_textbook(prior, problem):
-    model = RelevanceModel(Pool(problem.features), Kernel(**problem.kernel), prior)
+@given(problem=problems(images=st.integers(6, 40)), shards=SHARDS)
+def test_fit_equals_the_textbook(prior, problem, shards):
+    pool = Pool(problem.features, engine=ThreadEngine(shards))
+    model = RelevanceModel(pool, Kernel(**problem.kernel), prior)
     labels = {i: float(y) for i, y in problem.labels.items()}
     model.update(labels)
     assert_equals_refit(model, labels, {})
@@ -106,13 +110,15 @@ class LabelsInAnyOrder(RuleBasedStateMachine):
         scale=st.sampled_from([0.5, 2.0]),
         noise=st.sampled_from([1e-6, 0.1]),
         prior=st.sampled_from(PRIORS),
+        shards=SHARDS,
     )
-    def begin(self, seed, scale, noise, prior):
+    def begin(self, seed, scale, noise, prior, shards):
         self.rng = np.random.default_rng(seed)
         features = self.rng.standard_normal((40, 3))
         features[1::7] = features[0]
         features[2::7] = features[0] + 1e-4
-        self.model = RelevanceModel(Pool(features), Kernel(scale, 1.3, noise), prior)
+        pool = Pool(features, engine=ThreadEngine(shards))
+        self.model = RelevanceModel(pool, Kernel(scale, 1.3, noise), prior)
         self.labels: dict[int, float] = {}
         self.vectors: dict[int, np.ndarray] = {}
         self.p_mistake = 0.0
@@ -214,9 +220,9 @@ def test_each_batch_of_labels_is_one_pass(size, monkeypatch):
     """Wherever the pieces of memory end that hold the rows, and for all that may come at once."""
     features = np.random.default_rng(0).standard_normal((90, 4))
     model, passes = RelevanceModel(Pool(features), Kernel(2.0), Rare()), []
-    measuring = Pool.measuring
+    measuring = Features.measuring
     monkeypatch.setattr(
-        Pool, "measuring", lambda self, *args: passes.append(0) or measuring(self, *args)
+        Features, "measuring", lambda self, *args: passes.append(0) or measuring(self, *args)
     )
     labels: dict[int, float] = {}
     for lo in range(0, 70, size):
@@ -272,7 +278,7 @@ def test_covariances_are_kept_for_the_labels_that_follow(monkeypatch):
     model = RelevanceModel(Pool(rng.standard_normal((30, 2))), Kernel(1.0))
     model.update({3: 1.0})
     model.covariances(np.array([5, 6]))
-    monkeypatch.setattr(Pool, "_converting", lambda *_: None)  # a pass over the pool would fail now
+    monkeypatch.setattr(Features, "_converting", lambda *_: None)  # a pass would fail now
     model.update({5: 1.0, 6: -1.0})
     assert_labels = {3: 1.0, 5: 1.0, 6: -1.0}
     monkeypatch.undo()
@@ -321,4 +327,4 @@ def test_covariances_that_are_not_kept():
     model = RelevanceModel(Pool(np.arange(10.0)[:, None]), Kernel(2.0))
     model.update({0: 1})
     model.covariances(np.array([3, 4]), keep=False)
-    assert not model._covariances
+    assert not model._kept

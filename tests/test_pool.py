@@ -28,53 +28,6 @@ def test_distances_equal_scipys_wherever_the_features_lie(seed, n, d, offset):
     np.testing.assert_allclose(pool.distances_between(vectors, features), expected, atol=tolerance)
 
 
-@given(
-    seeds,
-    st.integers(1, 60),
-    st.integers(1, 40),
-    st.integers(1, 20),
-    st.sampled_from([0.0, 1.0, 1e4]),
-    st.sampled_from([1e-40, 1e-30, 1.0, 1e30, 1e50]),
-)
-def test_singles_lose_no_digits(seed, n, d, count, offset, length):
-    """Whether vectors are images of the pool, or have more digits or a wider range than these."""
-    rng = np.random.default_rng(seed)
-    features = (offset + rng.standard_normal((n, d))).astype(np.float32)
-    pool, doubles = Pool(features), features.astype(float)
-    rows = rng.integers(n, size=5)
-    for vectors in (doubles[rng.integers(n, size=count)], length * rng.standard_normal((count, d))):
-        expected = cdist(vectors, doubles, "sqeuclidean")
-        tolerance = 1e-13 * (d + d * offset**2 + length * (1 + offset) * d)
-        found = pool.squared_distances(vectors)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=tolerance)
-        np.testing.assert_allclose(pool.squared_distances(vectors, rows), found[:, rows], rtol=1e-9)
-
-
-def test_singles_in_any_order_and_a_map_of_them(tmp_path):
-    features = np.random.default_rng(0).random((60, 8)).astype(np.float32)
-    np.save(tmp_path / "features.npy", features)
-    mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
-    wide = np.zeros((60, 16), dtype=np.float32)
-    wide[:, ::2] = features
-    expected = Pool(features).squared_distances(features[:3].astype(float))
-    for one in (np.asfortranarray(features), mapped, wide[:, ::2], features[::-1][::-1]):
-        np.testing.assert_array_equal(
-            Pool(one).squared_distances(features[:3].astype(float)), expected
-        )
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int16, np.uint8])
-def test_features_are_used_as_given(dtype, monkeypatch):
-    monkeypatch.setattr(pool_module, "_BLOCK_ELEMENTS", 64)
-    features = (10 * np.random.default_rng(0).random((100, 6))).astype(dtype)
-    pool = Pool(features)
-    assert pool.features is features
-    exact = cdist(features[:3].astype(float), features.astype(float), "sqeuclidean")
-    np.testing.assert_allclose(
-        pool.squared_distances(pool.vectors(np.arange(3))), exact, atol=1e-11
-    )
-
-
 def test_a_memory_map_is_not_read_into_memory(tmp_path):
     features = np.random.default_rng(0).random((50, 4)).astype(np.float32)
     np.save(tmp_path / "features.npy", features)
@@ -217,7 +170,7 @@ class TestDensity:
         np.testing.assert_allclose(Pool(features).density(neighbours), expected, atol=1e-12)
 
     def test_in_blocks_and_once(self, monkeypatch):
-        monkeypatch.setattr(pool_module, "_BLOCK_ELEMENTS", 8)
+        monkeypatch.setattr(pool_module, "BLOCK_ELEMENTS", 8)
         features = np.random.default_rng(0).standard_normal((50, 3))
         pool = Pool(features)
         density = pool.density(4)

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generators import seeds
+from ital.engine import ThreadEngine
+from ital.features import Features
 from ital.kernel import Kernel
 from ital.pool import Pool
-from ital.prior import _IMAGES, PAPER, Belief, Conditioned, Covariance, epsilon
+from ital.prior import _IMAGES, PAPER, Belief, Conditioned, Covariance, PriorSlice, epsilon
 
 
 def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel) -> np.ndarray:
@@ -33,61 +35,57 @@ def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel) -> np.ndarray
     st.sampled_from([1e-3, 0.3, 1.0, 30.0, 1e6]),
     st.sampled_from([0.5, 1.0, 2.0]),
     st.booleans(),
+    st.sampled_from([1, 3]),
 )
-def test_equals_the_conditional_gaussian(seed, n, length_scale, variance, identical):
+def test_equals_the_conditional_gaussian(seed, n, length_scale, variance, identical, shards):
     """For pools of one image, of copies, and where the kernel tells all images apart or none."""
     rng = np.random.default_rng(seed)
     features = np.ones((n, 2)) if identical else rng.standard_normal((n, 2))
     vectors, kernel = rng.standard_normal((3, 2)), Kernel(length_scale, variance)
-    covariance = Conditioned(Pool(features), kernel)
+    pool = Pool(features, engine=ThreadEngine(shards))
+    covariance = Conditioned(pool, kernel)
+    over = covariance.slices
     expected = literal(features, vectors, kernel)
     # Squared distances are right within the rounding of the squares of the vectors.
     close = {"atol": 1e-9 + 1e-14 / length_scale**2, "rtol": 1e-9}
-    np.testing.assert_allclose(covariance.variances(), np.diag(expected)[:n], **close)
+    variances = over.gather(PriorSlice.variances, None)
+    np.testing.assert_allclose(variances, np.diag(expected)[:n], **close)
     np.testing.assert_allclose(covariance.variances_at(vectors), np.diag(expected)[n:], **close)
-    np.testing.assert_allclose(covariance.with_pool(vectors)(0, n), expected[n:, :n], **close)
+    given = vectors, covariance.averages_at(vectors)
+    with_pool = over.gather(PriorSlice.covariances, None, *given)
+    np.testing.assert_allclose(with_pool, expected[n:, :n], **close)
     rows = rng.integers(n, size=4)
-    np.testing.assert_allclose(covariance.of_images(rows), expected[rows][:, :n], **close)
-    np.testing.assert_allclose(
-        covariance.of_images(rows, rows), expected[np.ix_(rows, rows)], **close
-    )
+    averages = over.gather(PriorSlice.averages, rows)
+    np.testing.assert_allclose(averages, covariance.averages_at(features[rows]), **close)
+    given = features[rows], averages
+    for some in (rows, None):
+        found = over.gather(PriorSlice.covariances, some, *given)
+        np.testing.assert_allclose(
+            found, expected[rows][:, rows if some is not None else slice(n)], **close
+        )
     np.testing.assert_allclose(covariance.between(vectors, vectors), expected[n:, n:], **close)
     np.testing.assert_allclose(covariance.between(features, vectors), expected[:n, n:], **close)
-    assert (covariance.variances() > 0).all(), "labels could teach nothing"
+    assert (variances > 0).all(), "labels could teach nothing"
 
 
 def test_the_average_is_computed_once_for_a_pool_and_a_kernel(monkeypatch):
     pool = Pool(np.random.default_rng(0).standard_normal((50, 3)))
     first = Conditioned.of(pool, Kernel(1.0))
     assert Conditioned.of(pool, Kernel(2.0)) is not first
-    monkeypatch.setattr(Pool, "mean_of", None)  # a pass over the pool would fail now
+    monkeypatch.setattr(Features, "mean_of", None)  # a pass over the pool would fail now
     assert Conditioned.of(pool, Kernel(1.0)) is first
-
-
-def test_the_mean_over_the_pool_stays_in_blocks(monkeypatch):
-    """However large the pool, there is no array of images x vectors."""
-    from ital import pool as pool_module
-
-    features = np.random.default_rng(0).standard_normal((100, 4))
-    expected = Pool(features).squared_distances(features[:7]).mean(axis=0)
-    monkeypatch.setattr(pool_module, "_BLOCK_ELEMENTS", 40)
-    seen = []
-
-    def function(distances):
-        seen.append(distances.shape)
-        return distances
-
-    np.testing.assert_allclose(Pool(features).mean_of(features[:7], function), expected)
-    assert set(seen) == {(10, 7)}
 
 
 def test_the_papers_prior_is_the_kernel():
     pool, kernel = Pool(np.eye(3)), Kernel(1.0, 2.0)
     covariance = PAPER.covariance(pool, kernel)
     assert type(covariance) is Covariance
-    assert covariance.variances().tolist() == covariance.variances_at(np.eye(3)).tolist() == [2] * 3
+    over = covariance.slices
+    assert over.gather(PriorSlice.variances, None).tolist() == [2] * 3
+    assert covariance.variances_at(np.eye(3)).tolist() == [2] * 3
+    given = np.eye(3), covariance.averages_at(np.eye(3))
     np.testing.assert_allclose(
-        covariance.with_pool(np.eye(3))(0, 3), covariance.between(*[np.eye(3)] * 2)
+        over.gather(PriorSlice.covariances, None, *given), covariance.between(*[np.eye(3)] * 2)
     )
     assert PAPER.mean == 0
     assert PAPER.reading(0.25, 0.5) == (1.0, 0.0)

@@ -9,16 +9,20 @@ if TYPE_CHECKING:
     from ital import strategies
     from ital.classifier import RelevanceClassifier
     from ital.collection import Collection
+    from ital.engine import ThreadEngine
+    from ital.engine.cluster import RayEngine
     from ital.search import Results, Search
     from ital.user import USERS, SimulatedUser, UserModel
 
 __all__ = [
     "USERS",
     "Collection",
+    "RayEngine",
     "RelevanceClassifier",
     "Results",
     "Search",
     "SimulatedUser",
+    "ThreadEngine",
     "UserModel",
     "strategies",
 ]
@@ -27,10 +31,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "USERS": "ital.user",
     "Collection": "ital.collection",
+    "RayEngine": "ital.engine.cluster",
     "RelevanceClassifier": "ital.classifier",
     "Results": "ital.search",
     "Search": "ital.search",
     "SimulatedUser": "ital.user",
+    "ThreadEngine": "ital.engine",
     "UserModel": "ital.user",
 }
 

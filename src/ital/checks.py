@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.integer[Any]]
 
 
 def whole_number(value: Any, name: str, least: int) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_CORE = ("ital", "numpy", "scipy", "sklearn", "threadpoolctl")
+_CORE = ("ital", "numkong", "numpy", "scipy", "sklearn", "threadpoolctl")
 _EXTRAS = {
     "h5py": "bench",
     "jinja2": "bench",
     "matplotlib": "bench",
     "psycopg": "postgresql",
+    "ray": "ray",
     "skactiveml": "skactiveml",
 }
 """The extra of a module, where that is not ``app``."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ital import checks
-from ital.pool import FloatArray, Pool
+from ital.gaussian import FloatArray
+from ital.pool import Pool
 
 _LEAST_NOISE = 1e-12
 """Noise, in units of the variance, that copies of an image have at the least."""

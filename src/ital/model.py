@@ -1,9 +1,9 @@
 """The relevance model of section 3.2: a Gaussian process over the pool, kept up to date.
 
-With m the mean and k the covariance of the prior, and L and V those of `factor`, the pool's
-predictive mean is m + V' L^-1 (y - m), its variances are k(x, x) - sum V^2, and the covariance of
-two images is k(x, x') - V_x' V_x'. A label that is new or gone is a row of V that comes or goes; a
-changed one touches no row. All state over the pool has one element, or one column, for each image.
+With m the mean and k the covariance of the prior, L that of `factor` and V that of the shards, the
+pool's predictive mean is m + V' L^-1 (y - m), its variances are k(x, x) - sum V^2, and the
+covariance of two images is k(x, x') - V_x' V_x'. A label that is new or gone is a row of V that
+comes or goes; a changed one touches no row. All state over the pool is in the hands of its shards.
 
 Means, variances and covariances are told with the scale and the border that the prior believes in,
 given the labels. Inside, the scale is 1 and the border 0.
@@ -12,17 +12,19 @@ given the labels. Inside, the scale is 1 and the border 0.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 from scipy.linalg import cholesky
 
 from ital import gaussian
-from ital.engine import block_rows, for_blocks
+from ital.checks import Rows
 from ital.factor import AT_ONCE, Factor, solve
+from ital.gaussian import FloatArray
 from ital.kernel import Kernel
-from ital.pool import FloatArray, Pool, Rows
-from ital.prior import PAPER, Belief, Evidence, Prior
+from ital.pool import Pool
+from ital.prior import PAPER, Belief, Evidence, Prior, PriorSlice
+from ital.shard import Shard
 
 _SAMPLE = 2048
 """Evenly spaced images that stand for the pool where a belief is chosen."""
@@ -47,18 +49,31 @@ class RelevanceModel:
         self.prior = prior
         self.belief = Belief()
         self._covariance = prior.covariance(pool, kernel)
-        self.mean: FloatArray = np.full(len(pool), prior.mean)
-        self.variance = self._covariance.variances()
-        self._sample_variances = self.variance[pool.sample(_SAMPLE)]
+        self._shards = self._covariance.slices.build(Shard, prior.mean)
+        self._sample_variances = self.moments(pool.sample(_SAMPLE))[1]
         self._mean_variance = float(self._sample_variances.mean())
         self._mistake = 0.0
         self._names: list[int] = []
         self._labels = np.empty(0)
         self._asked = np.empty(0, dtype=bool)
-        self._factor = Factor(pool, self._covariance)
+        self._factor = Factor(self._covariance, pool.dimension)
         self._weights = np.empty(0)
-        self._covariances: dict[int, FloatArray] = {}
+        self._kept: set[int] = set()
         self._believe()
+
+    @property
+    def mean(self) -> FloatArray:
+        """Predictive means of the whole pool. Not to be written to."""
+        return self._whole(Shard.means)
+
+    @property
+    def variance(self) -> FloatArray:
+        """Predictive variances of the whole pool. Not to be written to."""
+        return self._whole(Shard.variances)
+
+    def moments(self, rows: Rows | None = None) -> FloatArray:
+        """Predictive means, and below them variances, of some images, or of the whole pool."""
+        return self._shards.gather(Shard.moments, rows)
 
     @property
     def scale(self) -> float:
@@ -160,14 +175,15 @@ class RelevanceModel:
         after = self._readings()
         renoised = not np.array_equal(before[1], after[1])
         if renoised:
-            self._factor.renew(after[1])
+            self._renew(after[1])
+        if removed or renoised:
+            # Rows that selection computed are of use only while those before them are as they were.
+            self.forget_covariances()
         if removed or not np.array_equal(before, after):
             self._refresh()
-        added = {name: labels[name] for name in names[stay:]}
-        if removed or renoised or added:
-            kept, self._covariances = self._covariances, {}
-            # Rows that selection computed are of use only while those before them are as they were.
-            self._add(added, vectors, examples, {} if removed or renoised else kept)
+        added = names[stay:]
+        for lo in range(0, len(added), AT_ONCE):
+            self._add(added[lo : lo + AT_ONCE], labels, vectors, examples)
         self._believe()
 
     def trust(self, p_mistake: float) -> None:
@@ -175,9 +191,9 @@ class RelevanceModel:
         before, self._mistake = self._mistake, p_mistake
         mean = self._mean_variance
         if self.prior.reading(before, mean) != self.prior.reading(p_mistake, mean):
-            self._factor.renew(self._readings()[1])
+            self._renew(self._readings()[1])
             self._refresh()
-            self._covariances = {}
+            self.forget_covariances()
             self._believe()
 
     def kernel_matrix(self, images: Rows, rows: Rows | None = None) -> FloatArray:
@@ -189,8 +205,9 @@ class RelevanceModel:
 
     def prior_joint(self, images: Rows) -> tuple[FloatArray, FloatArray]:
         """Covariances and variances of some images before the first label."""
-        covariances = self._covariance.of_images(images, images)
-        return self.scale * covariances, self.scale * self._covariance.variances()[images]
+        slices = self._covariance.slices
+        covariances = slices.gather(PriorSlice.covariances, images, *self._observed(images))
+        return self.scale * covariances, self.scale * slices.gather(PriorSlice.variances, images)
 
     def covariances(self, images: Rows, rows: Rows | None = None, keep: bool = True) -> FloatArray:
         """Posterior covariances, shape (images, n), or (images, rows) for some of the pool.
@@ -205,14 +222,16 @@ class RelevanceModel:
 
     def forget_covariances(self) -> None:
         """Let go of covariances that were kept, so that what follows computes the same numbers."""
-        self._covariances = {}
+        self._shards.tell(Shard.forget)
+        self._kept = set()
 
     def joint(self, batch: Rows, keep: bool = True) -> tuple[FloatArray, FloatArray]:
         """Predictive mean and covariance of a batch, without noise."""
         cov = self.covariances(batch, batch, keep)
         cov = (cov + cov.T) / 2
-        np.fill_diagonal(cov, self.variance[batch])
-        return self.mean[batch], cov
+        mean, variance = self.moments(batch)
+        np.fill_diagonal(cov, variance)
+        return mean, cov
 
     def foreseen(
         self, images: Rows, batch: Rows, answers: FloatArray
@@ -225,8 +244,7 @@ class RelevanceModel:
         known, cov = self.joint(batch)
         across = self.covariances(batch, images)
         cov[np.diag_indices_from(cov)] += self.answer_noise
-        means = np.tile(self.mean[images], (len(answers), 1))
-        variances = np.tile(self.variance[images], (len(answers), 1))
+        means, variances = (np.tile(one, (len(answers), 1)) for one in self.moments(images))
         for row, answer in enumerate(answers):
             said = np.flatnonzero(answer)
             lower: FloatArray = cholesky(cov[np.ix_(said, said)], lower=True)
@@ -255,21 +273,12 @@ class RelevanceModel:
 
     def probabilities(self, rows: Rows | None = None) -> FloatArray:
         """P(R = 1), eq. (5), of the pool or of some of its images."""
-        part: Rows | slice = slice(None) if rows is None else rows
-        return gaussian.positive_probability(self.mean[part], self.variance[part])
+        return gaussian.positive_probability(*self.moments(rows))
 
     @property
     def expected(self) -> float:
         """How many images of the pool are relevant: the sum of P(R = 1)."""
-        size = block_rows(len(self.pool))
-        sums = np.empty(-(-len(self.pool) // size))
-
-        def add(lo: int, hi: int) -> None:
-            part = gaussian.positive_probability(self.mean[lo:hi], self.variance[lo:hi])
-            sums[lo // size] = part.sum()
-
-        for_blocks(add, len(self.pool), size)
-        return float(sums.sum())
+        return sum(self._shards.ask(Shard.expected))
 
     def contributions(self, row: int) -> dict[int, float]:
         """What each label adds to the predictive mean of an image, by name.
@@ -294,7 +303,7 @@ class RelevanceModel:
         pivots, asked = self._factor.lower.diagonal(), self._asked
         # The examples of a query come first. Given these alone, a few images stand for the pool.
         examples, rows = int(np.argmax([*asked, True])), self.pool.sample(_SAMPLE)
-        columns = self._factor.columns(rows, examples)
+        columns = self._shards.gather(Shard.columns, rows, examples)
         prior = self._sample_variances
         belief = self.prior.belief(
             Evidence(
@@ -310,71 +319,50 @@ class RelevanceModel:
             )
         )
         before, self.belief = self.belief, belief
-        if belief.scale != before.scale:
-            self.variance *= belief.scale / before.scale
-        if belief.border != before.border:
-            self.mean += before.border - belief.border
+        self._shards.tell(Shard.adjust, belief.scale / before.scale, before.border - belief.border)
 
     def _add(
-        self,
-        labels: Mapping[int, float],
-        vectors: Mapping[int, FloatArray],
-        examples: Collection[int],
-        covariances: Mapping[int, FloatArray],
-    ) -> None:
-        names = list(labels)
-        for lo in range(0, len(names), AT_ONCE):
-            self._add_rows(names[lo : lo + AT_ONCE], labels, vectors, examples, covariances)
-            covariances = {}  # the rows just added are not in these
-
-    def _add_rows(
         self,
         names: list[int],
         labels: Mapping[int, float],
         vectors: Mapping[int, FloatArray],
         examples: Collection[int],
-        covariances: Mapping[int, FloatArray],
     ) -> None:
         """Add a few labels: new rows of V, and with them mean and variance."""
         new_vectors = np.stack(
             [vectors[n] if n < 0 else self.pool.vectors(np.array([n]))[0] for n in names]
         )
+        count = len(names)
         self._names += names
         self._labels = np.append(self._labels, [labels[name] for name in names])
         self._asked = np.append(self._asked, [name not in examples for name in names])
-        self._factor.extend(new_vectors, self._readings()[1][-len(names) :])
+        self._factor.extend(new_vectors, self._readings()[1][-count:])
         self._weights = self._solved_labels()
-        weights = self._weights[-len(names) :]
-
-        def learn(lo: int, hi: int, rows: FloatArray) -> None:
-            self.mean[lo:hi] += weights @ rows
-            self.variance[lo:hi] -= self.scale * np.einsum("ij,ij->j", rows, rows)
-            np.maximum(self.variance[lo:hi], 0.0, out=self.variance[lo:hi])
-
-        known = {i: covariances[name] for i, name in enumerate(names) if name in covariances}
-        self._factor.fill(len(names), known, learn)
+        self._shards.tell(
+            Shard.append,
+            names,
+            new_vectors,
+            self._covariance.averages_at(new_vectors),
+            self._factor.lower[-count:],
+            self._weights[-count:],
+            self.scale,
+        )
+        self._kept = set()
 
     def _remove(self, position: int) -> None:
-        self._factor.remove(position)
+        self._shards.tell(Shard.remove, position, self._factor.remove(position))
         self._labels = np.delete(self._labels, position)
         self._asked = np.delete(self._asked, position)
         del self._names[position]
 
+    def _renew(self, noises: FloatArray) -> None:
+        self._shards.tell(Shard.transform, self._factor.renew(noises))
+
     def _refresh(self) -> None:
         """Mean and variance from V."""
         self._weights = self._solved_labels()
-        variances = self._covariance.variances()
-
-        def fill(lo: int, hi: int) -> None:
-            self.mean[lo:hi] = self.prior.mean - self.belief.border
-            explained = np.zeros(hi - lo)
-            for start, piece in self._factor.filled():
-                part = piece[:, lo:hi]
-                self.mean[lo:hi] += self._weights[start : start + len(piece)] @ part
-                explained += np.einsum("ij,ij->j", part, part)
-            self.variance[lo:hi] = self.scale * np.maximum(variances[lo:hi] - explained, 0.0)
-
-        for_blocks(fill, len(self.pool), block_rows(len(self.pool)))
+        mean = self.prior.mean - self.belief.border
+        self._shards.tell(Shard.refresh, self._weights, mean, self.scale)
 
     def _readings(self) -> FloatArray:
         """What the labels say of the process, and the variance of what they are off by."""
@@ -387,27 +375,28 @@ class RelevanceModel:
         return self._factor.solve(self._readings()[0] - self.prior.mean)
 
     def _kept_covariances(self, images: Rows, rows: Rows | None) -> FloatArray:
-        missing = [int(image) for image in images if int(image) not in self._covariances]
-        if missing:
+        names = images.tolist()
+        missing = np.array([name for name in names if name not in self._kept], dtype=np.int64)
+        if missing.size:
             if rows is not None and len(rows) <= _WHOLE_SHARE * len(self.pool):
                 return self._fresh(images, rows)
-            self._covariances.update(zip(missing, self._fresh(np.array(missing)), strict=True))
-        part: Rows | slice = slice(None) if rows is None else rows
-        columns = len(self.pool) if rows is None else len(rows)
-        out = np.empty((len(images), columns))
-        for i, image in enumerate(images):
-            out[i] = self._covariances[int(image)][part]
-        return out
+            self._shards.tell(Shard.keep, missing.tolist(), *self._given(missing))
+            self._kept.update(missing.tolist())
+        return self._shards.gather(Shard.kept, rows, names)
 
     def _fresh(self, images: Rows, rows: Rows | None = None) -> FloatArray:
-        covariances = self._covariance.of_images(images, rows)
-        columns = self._factor.columns(images)
-        if rows is not None:
-            return covariances - columns.T @ self._factor.columns(rows)
+        return self._shards.gather(Shard.covariances, rows, *self._given(images))
 
-        def fill(lo: int, hi: int) -> None:
-            for start, piece in self._factor.filled():
-                covariances[:, lo:hi] -= columns[start : start + len(piece)].T @ piece[:, lo:hi]
+    def _observed(self, images: Rows) -> tuple[FloatArray, FloatArray]:
+        """Vectors of images, and V_0 of them."""
+        averages = self._covariance.slices.gather(PriorSlice.averages, images)
+        return self.pool.vectors(images), averages
 
-        for_blocks(fill, len(self.pool), block_rows(len(self.pool)))
-        return covariances
+    def _given(self, images: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """And columns of V: all that a shard needs to tell how alike they are to images of its."""
+        return *self._observed(images), self._shards.gather(Shard.columns, images)
+
+    def _whole(self, question: Callable[..., FloatArray]) -> FloatArray:
+        array = self._shards.gather(question, None).view()
+        array.flags.writeable = False
+        return array

@@ -19,8 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ital.checks import Rows
+from ital.engine import Group
+from ital.features import Features
+from ital.gaussian import FloatArray
 from ital.kernel import Kernel
-from ital.pool import FloatArray, Pool, Rows
+from ital.pool import Pool
 
 _IMAGES = 256
 """Evenly spaced images that stand for the pool in its average."""
@@ -46,36 +50,94 @@ def epsilon(images: int) -> float:
     return min(1.0, max(_LEAST_EPSILON, (2 * EXPECTED / images) ** 2))
 
 
+class PriorSlice:
+    """The covariance of the prior over the images of a shard, in the scale 1.
+
+    Args:
+        features: of the images.
+        kernel: of eq. (4).
+        sample: vectors that stand for the pool in its average, if the process is conditioned on it.
+        deviation: what kappa is divided by to be V_0.
+
+    """
+
+    def __init__(
+        self,
+        features: Features,
+        kernel: Kernel,
+        sample: FloatArray | None = None,
+        deviation: float = 1.0,
+    ) -> None:
+        self._features, self._kernel = features, kernel
+        self._average = None if sample is None else features.mean_of(sample, kernel) / deviation
+
+    def __len__(self) -> int:
+        return len(self._features)
+
+    def averages(self, rows: Rows) -> FloatArray:
+        """V_0 of images; 0 if there is none."""
+        return np.zeros(len(rows)) if self._average is None else self._average[rows]
+
+    def variances(self, rows: Rows | None = None) -> FloatArray:
+        """Of images, an array of its own."""
+        variances = np.full(len(self) if rows is None else len(rows), self._kernel.variance)
+        if self._average is None:
+            return variances
+        average = self._average if rows is None else self._average[rows]
+        return np.maximum(variances - average**2, 0.0)
+
+    def covariances(
+        self, vectors: FloatArray, averages: FloatArray, rows: Rows | None = None
+    ) -> FloatArray:
+        """Of vectors, of which ``averages`` are V_0, with images, shape (vectors, images)."""
+        covariances = self._features.squared_distances(vectors, self._kernel, rows)
+        return self._less(covariances, averages, slice(None) if rows is None else rows)
+
+    def measuring(
+        self, vectors: FloatArray, averages: FloatArray
+    ) -> Callable[[int, int], FloatArray]:
+        """What gives the same with the images from one to another."""
+        measure = self._features.measuring(vectors)
+
+        def covariances(lo: int, hi: int) -> FloatArray:
+            kernel = np.ascontiguousarray(self._kernel(measure(lo, hi)).T)
+            return self._less(kernel, averages, slice(lo, hi))
+
+        return covariances
+
+    def _less(
+        self, covariances: FloatArray, averages: FloatArray, rows: Rows | slice
+    ) -> FloatArray:
+        """Covariances less V_0 V_0', a few rows at a time. Overwrites its argument."""
+        if self._average is None:
+            return covariances
+        own = self._average[rows]
+        step = max(1, _PRODUCTS // max(1, len(own)))
+        for lo in range(0, len(averages), step):
+            covariances[lo : lo + step] -= averages[lo : lo + step, None] * own
+        return covariances
+
+
 class Covariance:
     """The covariance of the prior over a pool: the kernel of eq. (4) as it is."""
 
+    slices: Group[PriorSlice]
+    """What is to be known of the images of each shard."""
+
     def __init__(self, pool: Pool, kernel: Kernel) -> None:
         self._pool, self._kernel = pool, kernel
+        self.slices = self._over(pool)
 
-    @property
-    def images(self) -> int:
-        """In the pool."""
-        return len(self._pool)
+    def _over(self, pool: Pool) -> Group[PriorSlice]:
+        return pool.slices.build(PriorSlice, self._kernel)
 
-    def variances(self) -> FloatArray:
-        """Of every image of the pool, an array of its own."""
-        return np.full(len(self._pool), self._kernel.variance)
+    def averages_at(self, vectors: FloatArray) -> FloatArray:
+        """V_0 at vectors, wherever they are from; 0 if there is none."""
+        return np.zeros(len(vectors))
 
     def variances_at(self, vectors: FloatArray) -> FloatArray:
         """Of vectors, wherever they are from."""
         return np.full(len(vectors), self._kernel.variance)
-
-    def with_pool(self, vectors: FloatArray) -> Callable[[int, int], FloatArray]:
-        """What gives those of vectors, wherever they are from, with images from one to another.
-
-        Their shape is (vectors, images).
-        """
-        measure = self._pool.measuring(vectors)
-        return lambda lo, hi: np.ascontiguousarray(self._kernel(measure(lo, hi)).T)
-
-    def of_images(self, images: Rows, rows: Rows | None = None) -> FloatArray:
-        """Of images of the pool with all of it, or with ``rows`` of it, shape (images, rows)."""
-        return self._pool.squared_distances(self._pool.vectors(images), rows, self._kernel)
 
     def between(self, some: FloatArray, others: FloatArray) -> FloatArray:
         """Of vectors, wherever they are from, shape (some, others)."""
@@ -85,22 +147,21 @@ class Covariance:
 class Conditioned(Covariance):
     """The same given that the average over the pool is the prior mean: the kernel less V_0 V_0'."""
 
-    def __init__(self, pool: Pool, kernel: Kernel) -> None:
-        super().__init__(pool, kernel)
+    def _over(self, pool: Pool) -> Group[PriorSlice]:
         sample = pool.vectors(pool.sample(_IMAGES))
         within = super().between(sample, sample).mean()
         self._to_sample = pool.distances_to(sample)
         self._deviation = float(np.sqrt(within * (1 + epsilon(len(pool)))))
-        self._row = pool.mean_of(sample, kernel) / self._deviation
         self._known: dict[bytes, float] = {}
+        return pool.slices.build(PriorSlice, self._kernel, sample, self._deviation)
 
     @classmethod
     def of(cls, pool: Pool, kernel: Kernel) -> Conditioned:
         """Made once, in a pass over the features, for all searches that share pool and kernel."""
         return pool.kept((cls, kernel), lambda: cls(pool, kernel))
 
-    def _at(self, vectors: FloatArray) -> FloatArray:
-        """V_0 at vectors. Those of a few are kept: labelled ones are asked for again and again."""
+    def averages_at(self, vectors: FloatArray) -> FloatArray:
+        """Those of a few are kept: labelled ones are asked for again and again."""
         if len(vectors) > _FEW:
             return self._average(vectors)
         return np.array([self._at_one(vector) for vector in vectors])
@@ -118,30 +179,12 @@ class Conditioned(Covariance):
         at: FloatArray = self._kernel(self._to_sample(vectors)).mean(axis=1) / self._deviation
         return at
 
-    def variances(self) -> FloatArray:
-        return np.maximum(super().variances() - self._row**2, 0.0)
-
     def variances_at(self, vectors: FloatArray) -> FloatArray:
-        return np.maximum(super().variances_at(vectors) - self._at(vectors) ** 2, 0.0)
-
-    def with_pool(self, vectors: FloatArray) -> Callable[[int, int], FloatArray]:
-        kernel, at = super().with_pool(vectors), self._at(vectors)
-        return lambda lo, hi: self._less(kernel(lo, hi), at, self._row[lo:hi])
-
-    def of_images(self, images: Rows, rows: Rows | None = None) -> FloatArray:
-        row = self._row if rows is None else self._row[rows]
-        return self._less(super().of_images(images, rows), self._row[images], row)
-
-    @staticmethod
-    def _less(covariances: FloatArray, at: FloatArray, row: FloatArray) -> FloatArray:
-        """Covariances without at row', a few rows at a time. Overwrites its argument."""
-        step = max(1, _PRODUCTS // max(1, len(row)))
-        for lo in range(0, len(at), step):
-            covariances[lo : lo + step] -= at[lo : lo + step, None] * row
-        return covariances
+        return np.maximum(super().variances_at(vectors) - self.averages_at(vectors) ** 2, 0.0)
 
     def between(self, some: FloatArray, others: FloatArray) -> FloatArray:
-        return super().between(some, others) - np.outer(self._at(some), self._at(others))
+        averages = np.outer(self.averages_at(some), self.averages_at(others))
+        return super().between(some, others) - averages
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ital import checks, savefile, strategies
 from ital.baserate import BaseRate, prior_of
 from ital.census import Census
 from ital.checks import IntArray
-from ital.engine import one_blas_thread
+from ital.engine import Engine, one_blas_thread
 from ital.gaussian import FloatArray
 from ital.history import Event, History
 from ital.kernel import Kernel
@@ -64,6 +64,8 @@ class Search:
         variance: the kernel's variance.
         noise: the variance of the noise on labels.
         seed: for strategies that draw at random. The batch depends on it and on the answers alone.
+        engine: where features and all that is known of each image are; on the threads of this
+            machine if ``None``. A pool has its own.
 
     """
 
@@ -77,6 +79,7 @@ class Search:
         variance: float = 1.0,
         noise: float = 1e-6,
         seed: int | None = None,
+        engine: Engine | None = None,
     ) -> None:
         _check_user(user)
         if seed is not None:
@@ -84,7 +87,7 @@ class Search:
         self._user, self._strategy = user or UserModel(), strategies.create(strategy)
         chosen = prior_of(base_rate)
         self._base_rate = chosen.base_rate
-        pool = features if isinstance(features, Pool) else Pool(features)
+        pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
         self.model = RelevanceModel(pool, Kernel.over(pool, length_scale, variance, noise), chosen)
         self._seed = secrets.randbits(64) if seed is None else int(seed)
         self._history = History()
@@ -308,7 +311,11 @@ class Search:
 
     @classmethod
     def load(
-        cls, path: str | PathLike[str], features: npt.ArrayLike | Pool, adopt: bool = False
+        cls,
+        path: str | PathLike[str],
+        features: npt.ArrayLike | Pool,
+        adopt: bool = False,
+        engine: Engine | None = None,
     ) -> Search:
         """The search that was saved to ``path``, over the same features.
 
@@ -316,7 +323,7 @@ class Search:
         are no longer there is kept, and counts again when they return. A search that is, or may
         be, of another collection is refused unless ``adopt`` is true.
         """
-        pool = features if isinstance(features, Pool) else Pool(features)
+        pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
         saved = savefile.read(path, pool, adopt)
         with savefile.broken_if_it_fails(path):
             search = cls(pool, **saved.settings)

@@ -200,7 +200,7 @@ def the_model_does_not_change(strategy):
 def hardly_anything_is_kept(strategy):
     search = searched(strategy, images(300), [0, 5], [9])
     search.suggest(4)
-    assert len(search.model._covariances) <= 4
+    assert len(search.model._kept) <= 4
 
 
 class Chance(np.random.Generator):

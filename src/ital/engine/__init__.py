@@ -1,5 +1,14 @@
-"""Engines that run a function over all shards of a pool. Here: threads on this machine."""
+"""Where a pool's shards are, and the threads that work on them."""
 
+from ital.engine.group import Engine, Group, ThreadEngine
 from ital.engine.threads import block_rows, cores, for_blocks, one_blas_thread
 
-__all__ = ["block_rows", "cores", "for_blocks", "one_blas_thread"]
+__all__ = [
+    "Engine",
+    "Group",
+    "ThreadEngine",
+    "block_rows",
+    "cores",
+    "for_blocks",
+    "one_blas_thread",
+]

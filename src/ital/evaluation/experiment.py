@@ -299,7 +299,7 @@ class Player:
             self._median = self._pool.median_distance()
         return self._pool
 
-    def _kernel(self) -> dict[str, float]:
+    def _kernel(self) -> dict[str, Any]:
         names = ("length_scale", "variance", "noise")
         wanted = {name: getattr(self.settings, name) for name in names}
         given = {name: value for name, value in wanted.items() if value is not None}

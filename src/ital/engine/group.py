@@ -1,0 +1,122 @@
+"""The seam between what is known of all images and where it is: objects, one for each shard.
+
+A group holds objects of one kind, each with its slice of the pool. Whoever needs something of the
+images asks all of them the same question, and whoever has learnt something tells all of them. What
+goes in and what comes out are vectors and numbers; where the objects are is the engine's business.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from ital import checks
+from ital.checks import Rows
+from ital.engine.cut import Cut
+from ital.gaussian import FloatArray
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Group(ABC, Generic[T]):
+    """Objects of one kind, one for each shard. Questions and orders are methods of that kind."""
+
+    def __init__(self, cut: Cut) -> None:
+        self.cut = cut
+
+    def __len__(self) -> int:
+        return len(self.cut)
+
+    def ask(
+        self, question: Callable[Concatenate[T, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> list[R]:
+        """What each of them answers. A question changes nothing."""
+        everyone: list[tuple[int, dict[str, Any]]] = [(i, kwargs) for i in range(len(self))]
+        return self._ask(question.__name__, args, everyone)
+
+    def gather(
+        self,
+        question: Callable[..., FloatArray],
+        rows: Rows | None,
+        *args: Any,
+        axis: int = -1,
+    ) -> FloatArray:
+        """Answers about images along an axis: about all, or in the order of ``rows``.
+
+        The question takes ``rows`` of its own shard. Those that have none of them are not asked.
+        """
+        if rows is None:
+            asked: list[tuple[int, dict[str, Any]]] = [
+                (i, {"rows": None}) for i in range(len(self))
+            ]
+        else:
+            asked = [(shard, {"rows": part}) for shard, _, part in self.cut.split(rows)]
+        return self.cut.assemble(rows, self._ask(question.__name__, args, asked), axis)
+
+    @abstractmethod
+    def tell(
+        self, order: Callable[Concatenate[T, P], None], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Have each of them do something that changes it."""
+
+    @abstractmethod
+    def build(
+        self, make: Callable[Concatenate[T, P], U], *args: P.args, **kwargs: P.kwargs
+    ) -> Group[U]:
+        """Objects that are made of these, each beside the one that it is made of."""
+
+    @abstractmethod
+    def _ask(
+        self, question: str, args: Sequence[Any], asked: list[tuple[int, dict[str, Any]]]
+    ) -> list[Any]:
+        """What some shards, each with arguments of its own, answer to a question by its name."""
+
+
+class Engine(ABC):
+    """Where the shards of a pool are."""
+
+    @abstractmethod
+    def group(self, images: int, make: Callable[..., T], *args: Any) -> Group[T]:
+        """Objects over the shards of so many images: ``make(first, last, *args)`` for each."""
+
+
+class _Local(Group[T]):
+    def __init__(self, cut: Cut, members: list[T]) -> None:
+        super().__init__(cut)
+        self._members = members
+
+    def tell(
+        self, order: Callable[Concatenate[T, P], None], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        for member in self._members:
+            order(member, *args, **kwargs)
+
+    def build(
+        self, make: Callable[Concatenate[T, P], U], *args: P.args, **kwargs: P.kwargs
+    ) -> Group[U]:
+        return _Local(self.cut, [make(member, *args, **kwargs) for member in self._members])
+
+    def _ask(
+        self, question: str, args: Sequence[Any], asked: list[tuple[int, dict[str, Any]]]
+    ) -> list[Any]:
+        return [getattr(self._members[i], question)(*args, **more) for i, more in asked]
+
+
+class ThreadEngine(Engine):
+    """Shards in this process, each of which is worked on by all threads of the machine.
+
+    Args:
+        shards: how many. One is the fastest; results are the same with any number.
+
+    """
+
+    def __init__(self, shards: int = 1) -> None:
+        self.shards = checks.whole_number(shards, "shards", least=1)
+
+    def group(self, images: int, make: Callable[..., T], *args: Any) -> Group[T]:
+        cut = Cut.of(images, self.shards)
+        return _Local(cut, [make(first, last, *args) for first, last in cut])

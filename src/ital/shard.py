@@ -1,0 +1,216 @@
+"""What a model keeps of the images of a shard: one element, or one column, for each of them.
+
+Labels, the factor L, weights and beliefs are the model's own. A shard knows vectors and numbers,
+and may be anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from ital import gaussian
+from ital.checks import Rows
+from ital.engine import block_rows, for_blocks
+from ital.gaussian import FloatArray
+from ital.prior import PriorSlice
+
+_ROWS = 32
+"""Rows of V in one piece of memory. Pieces are added as rows come, and none is ever copied."""
+
+
+class Shard:
+    """Mean, variance and V = L^-1 k(observed, images) of a process over some images.
+
+    Args:
+        prior: covariances before the first label.
+        mean: of the process before the first label.
+
+    """
+
+    def __init__(self, prior: PriorSlice, mean: float) -> None:
+        self._prior = prior
+        self._mean: FloatArray = np.full(len(prior), mean)
+        self._variance = prior.variances()
+        self._pieces: list[FloatArray] = []
+        self._count = 0
+        self._kept: dict[int, FloatArray] = {}
+
+    def __len__(self) -> int:
+        return len(self._prior)
+
+    def append(
+        self,
+        names: Sequence[int],
+        vectors: FloatArray,
+        averages: FloatArray,
+        lower: FloatArray,
+        weights: FloatArray,
+        scale: float,
+    ) -> None:
+        """More rows of V, and what they change: one pass over the features.
+
+        ``averages`` is V_0 of the vectors, ``lower`` the new rows of L and ``weights`` those of
+        L^-1 (y - m). Covariances that were kept under one of the ``names`` need no pass.
+        """
+        kept, self._kept = self._kept, {}
+        old, count = self._count, len(names)
+        self._count += count
+        while len(self._pieces) * _ROWS < self._count:
+            self._pieces.append(np.empty((_ROWS, len(self))))
+        unknown = np.array([i for i, name in enumerate(names) if name not in kept], dtype=np.int64)
+        fresh = self._prior.measuring(vectors[unknown], averages[unknown])
+
+        def one_block(lo: int, hi: int) -> None:
+            part = np.empty((count, hi - lo))
+            for position, name in enumerate(names):
+                if name in kept:
+                    part[position] = kept[name][lo:hi]
+            if unknown.size:
+                new = fresh(lo, hi)
+                for start, piece in self._filled(old):
+                    new -= lower[unknown, start : start + len(piece)] @ piece[:, lo:hi]
+                part[unknown] = new
+            # Forward substitution, row by row: SciPy's is slow on few rows of many columns.
+            for j, row in enumerate(lower[:, old:]):
+                part[j] -= row[:j] @ part[:j]
+                part[j] /= row[j]
+            self._mean[lo:hi] += weights @ part
+            self._variance[lo:hi] -= scale * np.einsum("ij,ij->j", part, part)
+            np.maximum(self._variance[lo:hi], 0.0, out=self._variance[lo:hi])
+            for position, row in enumerate(part, old):
+                self._row(position)[lo:hi] = row
+
+        self._for_blocks(one_block)
+
+    def remove(self, position: int, rotations: Sequence[FloatArray]) -> None:
+        """Take a row out of V, after plane rotations of each row from there on with the next."""
+        for i, rotation in enumerate(rotations, position):
+            upper, below = self._row(i), self._row(i + 1)
+            upper[...], below[...] = (
+                rotation[0, 0] * upper + rotation[0, 1] * below,
+                rotation[1, 0] * upper + rotation[1, 1] * below,
+            )
+        self._count -= 1
+        del self._pieces[-(-self._count // _ROWS) :]
+
+    def transform(self, change: FloatArray) -> None:
+        """V as ``change`` times V."""
+
+        def one_block(lo: int, hi: int) -> None:
+            columns = self.columns(rows=slice(lo, hi))
+            for start, piece in self._filled():
+                piece[:, lo:hi] = change[start : start + len(piece)] @ columns
+
+        self._for_blocks(one_block)
+
+    def refresh(self, weights: FloatArray, mean: float, scale: float) -> None:
+        """Mean and variance from V; ``mean`` is what images have without a label."""
+        variances = self._prior.variances()
+
+        def fill(lo: int, hi: int) -> None:
+            self._mean[lo:hi] = mean
+            explained = np.zeros(hi - lo)
+            for start, piece in self._filled():
+                part = piece[:, lo:hi]
+                self._mean[lo:hi] += weights[start : start + len(piece)] @ part
+                explained += np.einsum("ij,ij->j", part, part)
+            self._variance[lo:hi] = scale * np.maximum(variances[lo:hi] - explained, 0.0)
+
+        self._for_blocks(fill)
+
+    def adjust(self, factor: float, shift: float) -> None:
+        """Multiply variances, and shift means: another scale and another border."""
+        if factor != 1:
+            self._variance *= factor
+        if shift:
+            self._mean += shift
+
+    def means(self, rows: Rows | None = None) -> FloatArray:
+        """Predictive means of images."""
+        return self._mean[_part(rows)]
+
+    def variances(self, rows: Rows | None = None) -> FloatArray:
+        """Predictive variances of images."""
+        return self._variance[_part(rows)]
+
+    def moments(self, rows: Rows | None = None) -> FloatArray:
+        """Both of them, means above variances."""
+        return np.stack([self.means(rows), self.variances(rows)])
+
+    def expected(self) -> float:
+        """How many of its images are relevant: the sum of P(R = 1)."""
+        size = block_rows(len(self))
+        sums = np.empty(-(-len(self) // size))
+
+        def add(lo: int, hi: int) -> None:
+            part = gaussian.positive_probability(self._mean[lo:hi], self._variance[lo:hi])
+            sums[lo // size] = part.sum()
+
+        for_blocks(add, len(self), size)
+        return float(sums.sum())
+
+    def columns(self, count: int | None = None, rows: Rows | slice | None = None) -> FloatArray:
+        """Columns of V, shape (observed, images); of the first observed, if so many are given."""
+        nothing = np.empty((0, len(self)))
+        pieces = [nothing, *(piece for _, piece in self._filled(count))]
+        return np.concatenate([piece[:, _part(rows)] for piece in pieces])
+
+    def covariances(
+        self,
+        vectors: FloatArray,
+        averages: FloatArray,
+        columns: FloatArray,
+        rows: Rows | None = None,
+    ) -> FloatArray:
+        """Of vectors with images given all labels, shape (vectors, images).
+
+        ``averages`` is V_0 of the vectors, and ``columns`` are those of V.
+        """
+        covariances = self._prior.covariances(vectors, averages, rows)
+        if rows is not None:
+            covariances -= columns.T @ self.columns(rows=rows)
+            return covariances
+
+        def fill(lo: int, hi: int) -> None:
+            for start, piece in self._filled():
+                covariances[:, lo:hi] -= columns[start : start + len(piece)].T @ piece[:, lo:hi]
+
+        self._for_blocks(fill)
+        return covariances
+
+    def keep(
+        self, names: Sequence[int], vectors: FloatArray, averages: FloatArray, columns: FloatArray
+    ) -> None:
+        """Keep covariances with all images under names: labels that follow need the same rows."""
+        rows = self.covariances(vectors, averages, columns)
+        self._kept.update(zip(names, rows, strict=True))
+
+    def kept(self, names: Sequence[int], rows: Rows | None = None) -> FloatArray:
+        """What is kept under some names."""
+        out = np.empty((len(names), len(self) if rows is None else len(rows)))
+        for i, name in enumerate(names):
+            out[i] = self._kept[name][_part(rows)]
+        return out
+
+    def forget(self) -> None:
+        """Let go of all that is kept."""
+        self._kept = {}
+
+    def _filled(self, count: int | None = None) -> Iterator[tuple[int, FloatArray]]:
+        """The first rows of V, or all, piece by piece, each with its first row's number."""
+        count = self._count if count is None else count
+        for start in range(0, count, _ROWS):
+            yield start, self._pieces[start // _ROWS][: count - start]
+
+    def _row(self, position: int) -> FloatArray:
+        row: FloatArray = self._pieces[position // _ROWS][position % _ROWS]
+        return row
+
+    def _for_blocks(self, work: Callable[[int, int], None]) -> None:
+        for_blocks(work, len(self), block_rows(len(self)))
+
+
+def _part(rows: Rows | slice | None) -> Rows | slice:
+    return slice(None) if rows is None else rows
