@@ -144,6 +144,25 @@ def test_searches_share_the_features_and_go_with_what_they_know(digits):
     assert all(len(shard._record) < n for shard, n in zip(shards, records, strict=True))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_files_are_opened_by_the_actors_and_not_sent(order, digits, tmp_path, monkeypatch):
+    features = np.require(digits.train[:80], np.float32, order)
+    np.save(tmp_path / "features.npy", features)
+    mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
+    sent, put = [], ray.put
+    monkeypatch.setattr(cluster.ray, "put", lambda one: sent.append(np.size(one)) or put(one))
+    search = Search(mapped, engine=RayEngine("auto", 2))
+    assert sent == [features.shape[1]], "the centre alone"
+    alone = Search(features)
+    for one in (search, alone):
+        one.query(relevant=[0])
+    assert search.suggest(4).tolist() == alone.suggest(4).tolist()
+    # A part of a map, or what is computed from one, is no file.
+    assert cluster._Mapped.of(mapped[:3]) is None
+    assert cluster._Mapped.of(mapped + 1) is None
+    assert cluster._Mapped.of(features) is None
+
+
 def test_what_fails_in_an_actor_fails_here_as_it_would_have(digits):
     features = digits.train[:40].astype(float)
     features[3, 2] = np.nan

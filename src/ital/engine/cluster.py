@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import itertools
 import logging
+import mmap
 import socket
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from dataclasses import dataclass
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 from threadpoolctl import threadpool_limits
@@ -111,11 +114,39 @@ class RayEngine(Engine):
 
     def group(self, images: int, make: Callable[..., T], *args: Any) -> Group[T]:
         cut = Cut.of(images, self.shards)
-        stored = [ray.put(one) for one in args]  # once for all, whatever dies
+        # Once for all, whatever dies. A file is not sent: each actor opens it where it is.
+        stored = [_Mapped.of(one) or ray.put(one) for one in args]
         shards = [_Shard(self._share, f"shard {i + 1} of {len(cut)}") for i in range(len(cut))]
         group: _Remote[T] = _Remote(cut, shards, None)
         group.carry_out("make", [(make, first, last, *stored) for first, last in cut])
         return group
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """An array in a file, by where it is."""
+
+    path: str
+    dtype: str
+    offset: int
+    shape: tuple[int, ...]
+    order: Literal["C", "F"]
+
+    @staticmethod
+    def of(array: Any) -> _Mapped | None:
+        """Of a whole memory map, as it is or as an array of the plain kind; ``None`` of others."""
+        whole = array if isinstance(array, np.memmap) else getattr(array, "base", None)
+        base: object = getattr(whole, "base", None)
+        if not isinstance(whole, np.memmap) or not isinstance(base, mmap.mmap):
+            return None
+        if whole.__array_interface__ != array.__array_interface__:
+            return None
+        order: Literal["C", "F"] = "C" if whole.flags.c_contiguous else "F"
+        place = str(whole.filename), whole.dtype.str, int(whole.offset)
+        return _Mapped(*place, whole.shape, order)
+
+    def open(self) -> npt.NDArray[Any]:
+        return np.memmap(self.path, self.dtype, "r", self.offset, self.shape, self.order)
 
 
 class _Host:
@@ -129,7 +160,8 @@ class _Host:
         """Say so."""
 
     def make(self, key: int, make: Callable[..., Any], *args: Any) -> None:
-        self._objects[key] = make(*args)
+        opened = (one.open() if isinstance(one, _Mapped) else one for one in args)
+        self._objects[key] = make(*opened)
 
     def build(
         self, key: int, base: int, make: Callable[..., Any], args: Any, kwargs: dict[str, Any]
