@@ -11,6 +11,7 @@ _EXTRAS = {
     "jinja2": "bench",
     "matplotlib": "bench",
     "psycopg": "postgresql",
+    "ray": "ray",
     "skactiveml": "skactiveml",
 }
 """The extra of a module, where that is not ``app``."""
