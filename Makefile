@@ -15,7 +15,7 @@ WEB := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist
 .venv/ready: pyproject.toml constraints.txt hatch_build.py $(WEB)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[app,bench,dev,postgresql,skactiveml]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[app,bench,dev,postgresql,ray,skactiveml]'
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venv/skactiveml-tests scikit-activeml==0.5.2
 	touch $@
 

@@ -57,6 +57,16 @@ def test_scikit_activeml():
     assert "pip install 'ital[skactiveml]'" in done.stderr.splitlines()[-1]
 
 
+def test_a_run_over_a_cluster(tmp_path):
+    run = "import ital.__main__; ital.__main__.main()"
+    out = tmp_path / "runs"
+    done = without(["ray"], run, "bench", "run", "--ray", "local", "--out", str(out))
+    assert done.returncode == 2
+    expected = "a run over a cluster needs ray, which is not installed: pip install 'ital[ray]'"
+    assert done.stderr == f"Error: {expected}\n"
+    assert not out.exists()
+
+
 def test_what_cannot_be_left_out_is_an_error_as_it_is():
     with pytest.raises(ModuleNotFoundError, match="No module named 'ital"), needed_for("a test"):
         import ital.nothing  # noqa: F401

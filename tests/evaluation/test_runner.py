@@ -17,21 +17,13 @@ from ital.evaluation import evaluate, tables
 from ital.evaluation.experiment import Player, Settings, units
 from ital.evaluation.journal import Journal
 from ital.evaluation.runner import run
+from runs import count, files
 
 SETTINGS = Settings("digits", ("border", "random"), queries=2, rounds=3)
 COMMAND = [
     sys.executable, "-c", "from ital.cli import app; app()", "bench", "run", "--strategies",
     "border,random", "--queries", "2", "--rounds", "3", "--processes", "2", "--out",
 ]  # fmt: skip
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """All that a run keeps, but for seconds."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.parent.name != "seconds"
-    }
 
 
 @pytest.fixture(scope="module")
@@ -129,10 +121,6 @@ def test_a_worker_is_killed(undisturbed, tmp_path):
     assert 7 <= count(folder) < 40
     subprocess.run([*COMMAND, str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
     assert files(folder) == files(undisturbed)
-
-
-def count(folder: Path) -> int:
-    return sum(path.read_bytes().count(b"\n") for path in (folder / "results").glob("*.jsonl"))
 
 
 def alive(pid: int) -> bool:

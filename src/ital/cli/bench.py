@@ -76,6 +76,14 @@ def bench_run(
     ] = False,
     seed: Annotated[int, typer.Option(help="For queries, strategies and users.", min=0)] = 0,
     processes: Processes = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Play over a Ray cluster instead of processes of this machine: HOST:PORT, auto, "
+            "or local, which starts a Ray here and ends it.",
+        ),
+    ] = None,
 ) -> None:
     """Ask strategies the same queries and keep what came of each.
 
@@ -99,7 +107,7 @@ def bench_run(
             seed=seed,
             **_kernel(config),
         )
-        _run(settings, out / settings.folder, processes)
+        _run(settings, out / settings.folder, processes, ray)
     if paper_queries and data not in paper.QUERIES:
         Console().print(
             f"The paper has no queries for {data}. These were drawn by its rule: NumPy's old "
@@ -220,7 +228,7 @@ def tune(
     print_paths([out])
 
 
-def _run(settings: Any, folder: Path, processes: int | None) -> None:
+def _run(settings: Any, folder: Path, processes: int | None, ray: str | None = None) -> None:
     """Run an experiment with a bar for each strategy."""
     from ital.evaluation import runner
 
@@ -236,7 +244,7 @@ def _run(settings: Any, folder: Path, processes: int | None) -> None:
                 bars[label] = progress.add_task(escape(label))
             progress.update(bars[label], completed=done, total=total)
 
-        runner.run(settings, folder, processes, update)
+        runner.run(settings, folder, processes, update, ray)
 
 
 def _labels(text: str) -> list[str]:

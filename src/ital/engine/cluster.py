@@ -10,18 +10,20 @@ from __future__ import annotations
 import itertools
 import logging
 import mmap
+import os
 import socket
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import ray
-from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
+from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 from threadpoolctl import threadpool_limits
 
 from ital import checks
@@ -37,7 +39,10 @@ OWN = "local"
 """The address that stands for a Ray of our own on this machine."""
 
 _PATIENCE = 10.0
-"""Seconds in which a cluster has to answer; Ray by itself would try for a quarter of an hour."""
+"""Seconds in which somebody has to answer at an address."""
+
+_ATTEMPTS = "RAY_gcs_server_port_wait_time_s"
+"""What tells Ray how often to try to connect, and how long to wait for a Ray that it starts."""
 
 _ROOM = 60.0
 """Seconds in which an actor has to find a place."""
@@ -59,17 +64,19 @@ def connect(address: str, processors: int | None = None) -> None:
         return
     try:
         _reach(address)
-        ray.init(
-            address,
-            num_cpus=processors or cores() if address == OWN else None,
-            include_dashboard=False,
-            log_to_driver=False,  # what workers have to say comes back as results and as errors
-            logging_level=logging.ERROR,
-        )
-    except (OSError, RuntimeError, ValueError) as error:
+        with nullcontext() if address == OWN else _one_attempt():
+            ray.init(
+                address,
+                num_cpus=processors or cores() if address == OWN else None,
+                include_dashboard=False,
+                log_to_driver=False,  # what workers have to say comes back as results and errors
+                logging_level=logging.ERROR,
+            )
+    except (OSError, RayError, RuntimeError, ValueError) as error:
         raise ValueError(
             f"ray must be {OWN!r}, or the address of a Ray cluster that runs, got {address!r}: "
-            f"{first_line(error)}. 'ray start --head' starts one and says HOST:PORT"
+            f"{first_line(error)}. 'ray start --head' starts one and says its HOST:PORT; one that "
+            "wants a token needs RAY_AUTH_MODE=token here"
         ) from error
 
 
@@ -79,10 +86,28 @@ def first_line(error: Exception) -> str:
 
 
 def _reach(address: str) -> None:
-    """Raise an OSError if nobody listens at HOST:PORT; other addresses are for Ray to look up."""
+    """Refuse HOST:PORT if nobody answers there; other addresses are for Ray to look up."""
+    if address == "auto":
+        address = os.environ.get("RAY_ADDRESS", "")
     host, _, port = address.rpartition(":")
-    if port.isdecimal() and "/" not in host:
+    if not port.isdecimal() or "/" in host:
+        return
+    try:
         socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        raise ConnectionError(f"nobody answers at {address} ({error})") from error
+
+
+@contextmanager
+def _one_attempt() -> Iterator[None]:
+    """Have Ray give up on a cluster after 40 seconds, and not 20 times as many."""
+    given = os.environ.get(_ATTEMPTS)
+    os.environ[_ATTEMPTS] = given or "1"
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[_ATTEMPTS]
 
 
 class RayEngine(Engine):

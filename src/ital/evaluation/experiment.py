@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -113,6 +114,10 @@ class Result:
     def found(self) -> list[int]:
         """How many images the user said yes to, without the query: before and after each round."""
         return [0, *accumulate(told.count(1) for told in self.answers)]
+
+
+Submit = Callable[[Unit], Future[tuple[Result, list[float]]]]
+"""Has a query played by whoever is free: the result, and the seconds that each batch took."""
 
 
 class Selector(Protocol):

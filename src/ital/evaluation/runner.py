@@ -1,4 +1,8 @@
-"""Experiments in parallel processes, every finished query on disk at once."""
+"""Experiments in parallel, every finished query on disk at once.
+
+Queries are played by processes of this machine or by a cluster; either is a ``Submit`` within a
+context that ends with the run.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,8 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,18 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from ital.engine import cores
-from ital.evaluation.experiment import Player, Result, Selector, Settings, Unit, check, units
+from ital.evaluation.experiment import (
+    Player,
+    Result,
+    Selector,
+    Settings,
+    Submit,
+    Unit,
+    check,
+    units,
+)
 from ital.evaluation.journal import Journal
+from ital.extras import needed_for
 
 _player: Player | None = None
 
@@ -33,60 +42,68 @@ def run(
     out: Path,
     processes: int | None = None,
     progress: Callable[[str, int, int], None] = lambda strategy, done, total: None,
+    ray: str | None = None,
 ) -> None:
-    """Play what is not yet in the folder ``out``; results are the same for any number of processes.
+    """Play what is not yet in the folder ``out``; results are the same whoever plays.
 
-    ``progress`` is told how many queries of a strategy are done.
+    ``progress`` is told how many queries of a strategy are done. ``ray`` is the address of a Ray
+    cluster, or ``"local"`` for one on this machine that ends with the run; if ``None``, there are
+    as many ``processes`` as cores, or as are given.
     """
     for label in settings.strategies:
         check(label)  # mistakes are to be found before anything is written
     player = Player.of(settings)
     everything = units(player.dataset, settings)
     each = len(everything) // len(settings.strategies)
-    with Journal(out).begun(settings, each, player.fingerprint()) as journal:
-        there = {
-            Unit(label, result.task, result.place)
-            for label in settings.strategies
-            for result in journal.results(label)
-        }
-        done = Counter(unit.strategy for unit in there)
-        for label in settings.strategies:
-            progress(label, done[label], each)
-        waiting = [unit for unit in everything if unit not in there]
-        for unit, played in _played(waiting, settings, out, processes or cores()):
-            journal.add(unit, *played)
-            done[unit.strategy] += 1
-            progress(unit.strategy, done[unit.strategy], each)
-        for label in settings.strategies:
-            journal.finish(label)
+    try:
+        with (
+            _workers(player, processes, ray) as submit,
+            Journal(out).begun(settings, each, player.fingerprint()) as journal,
+        ):
+            there = {
+                Unit(label, result.task, result.place)
+                for label in settings.strategies
+                for result in journal.results(label)
+            }
+            done = Counter(unit.strategy for unit in there)
+            for label in settings.strategies:
+                progress(label, done[label], each)
+            running = {submit(unit): unit for unit in everything if unit not in there}
+            for future in as_completed(running):
+                unit = running.pop(future)
+                journal.add(unit, *future.result())
+                done[unit.strategy] += 1
+                progress(unit.strategy, done[unit.strategy], each)
+            for label in settings.strategies:
+                journal.finish(label)
+    except BrokenExecutor as error:
+        raise RuntimeError(
+            f"{error}; what is finished is kept in {out}, and the same command goes on with it"
+        ) from error
 
 
-def _played(
-    waiting: list[Unit], settings: Settings, out: Path, processes: int
-) -> Iterator[tuple[Unit, tuple[Result, list[float]]]]:
-    """What came of queries, in the order in which they are finished."""
-    if not waiting:
-        return
-    workers = min(processes, len(waiting))
+def _workers(
+    player: Player, processes: int | None, ray: str | None
+) -> AbstractContextManager[Submit]:
+    if ray is None:
+        return _processes(player.settings, processes or cores())
+    with needed_for("a run over a cluster"):
+        from ital.evaluation.cluster import connected
+    return connected(ray, player, processes)
+
+
+@contextmanager
+def _processes(settings: Settings, count: int) -> Iterator[Submit]:
+    """Processes of this machine, each of which is started when there is a query for it."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start, (settings,)) as pool:
-        running: dict[Future[tuple[Result, list[float]]], Unit] = {}
-        try:
-            while waiting or running:
-                # A few ahead of the workers, so that none waits for this process.
-                while waiting and len(running) < 2 * workers:
-                    unit = waiting.pop(0)
-                    running[pool.submit(_play, unit)] = unit
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    yield running.pop(future), future.result()
-        except BrokenExecutor as error:
-            raise RuntimeError(
-                f"a worker process ended too soon; what is finished is kept in {out}, and the same "
-                "command goes on with it"
-            ) from error
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pool = ProcessPoolExecutor(count, context, _start, (settings,))
+    try:
+        yield lambda unit: pool.submit(_play, unit)
+    except BrokenExecutor as error:
+        raise BrokenExecutor("a worker process ended too soon") from error
+    finally:
+        # Left by the pool's own context, it would play all that waits after Ctrl-C.
+        pool.shutdown(cancel_futures=True)
 
 
 def evaluate(
