@@ -82,6 +82,37 @@ def test_tidying_changes_nothing(store):
         equal(found, before[identifier])
 
 
+def test_pictures_are_looked_up_by_an_index(store):
+    """Which stays right whatever is added, replaced, removed and joined, and covers nearly all."""
+    table = store.create_table("f", 3)
+    for identifier in range(1, 61):
+        table.write([row(identifier)], new=True)
+        table.tidy()
+        if identifier % 7 == 0:
+            table.write([row(identifier - 3, path="moved.png")], new=False)
+        if identifier % 10 == 0:
+            table.delete([identifier - 5])
+    (built,) = table._table.list_indices()
+    assert built.num_unindexed_rows < module._SMALL_FILES
+    plan = table._table.search().where("id in (1, 2)").explain_plan()
+    assert "ScalarIndexQuery" in plan
+    gone = set(range(5, 60, 10))
+    moved = set(range(4, 60, 7))
+    for again in (table, Store(store.folder).table("f")):
+        found = again.rows(range(70))
+        assert set(found) == set(range(1, 61)) - gone
+        for identifier, one in found.items():
+            equal(one, row(identifier, path="moved.png" if identifier in moved else None))
+
+
+def test_a_table_of_earlier_versions_gets_an_index(store):
+    table = store.create_table("f", 3)
+    table.write([row(1), row(2)], new=True)
+    assert not table._table.list_indices()
+    table.tidy()
+    assert Store(store.folder).table("f")._table.list_indices()[0].num_indexed_rows == 2
+
+
 def test_skipped_files_are_kept_with_their_reasons(store):
     assert store.skipped() == []
     skipped = [Skipped("a\n\udcff", "odd", 3, 4)]

@@ -25,6 +25,7 @@ import numpy.typing as npt
 import platformdirs
 import pyarrow as pa
 from filelock import FileLock, Timeout
+from lancedb.index import BTree
 
 from ital.collection.encoder import Vectors
 from ital.collection.identity import Entry
@@ -380,8 +381,14 @@ class Table:
             self._table.delete(f"id in ({', '.join(map(str, ids))})")
 
     def tidy(self) -> None:
-        """Join small files into larger ones, and remove what no reader can still be reading."""
+        """Join small files into larger ones, and remove what no reader can still be reading.
+
+        What is looked up by its identifier is found by an index, which Lance brings up to date when
+        it joins files. The few rows that came since are read through.
+        """
         with self._store._plainly("write to"):
+            if not self._table.list_indices():
+                self._table.create_index("id", config=BTree())
             if self._table.stats()["fragment_stats"]["num_small_fragments"] >= _SMALL_FILES:
                 self._table.optimize(cleanup_older_than=_KEPT)
 
