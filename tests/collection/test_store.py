@@ -57,6 +57,40 @@ def test_rows_are_replaced_whole(store):
     equal(table.rows([2])[2], row(2, path="moved.png"))
 
 
+def test_embeddings_are_rounded_to_the_type_of_the_table(store):
+    table = store.create_table("f", 3, "float16")
+    table.write([row(1), row(2)], new=True)
+    table.write([row(2, path="moved.png")], new=False)
+    assert table.dtype == Store(store.folder).table("f").dtype == np.float16
+    for identifier, found in table.rows([1, 2]).items():
+        wanted = row(identifier).content.embedding.astype(np.float16)
+        assert found.content.embedding.dtype == np.float16
+        np.testing.assert_array_equal(found.content.embedding, wanted)
+
+
+def test_a_table_is_rounded_as_a_whole(store):
+    table = store.create_table("f", 3)
+    table.write([row(1), row(2)], new=True)
+    table.tidy()
+    reader = Store(store.folder).table("f")
+    table.keep_in("float32")
+    assert table.version == reader.version
+    table.keep_in("float16")
+    table.keep_in("float16")
+    assert table.version == reader.version + 1
+    table.write([row(3)], new=True)
+    found = Store(store.folder).table("f").rows([1, 2, 3])
+    for identifier, one in found.items():
+        wanted = row(identifier).content.embedding.astype(np.float16)
+        np.testing.assert_array_equal(one.content.embedding, wanted)
+        assert one.content.thumbnail == b"jpeg"
+    # Who reads at the time goes on with what was there.
+    equal(reader.rows([1])[1], row(1))
+    with pytest.raises(StoreError, match=r"store must be float16, .* got 'float32': .* by --to"):
+        table.keep_in("float32")
+    assert table.dtype == np.float16
+
+
 def test_identifiers_of_all_models_count(store):
     assert store.next_id() == 1
     table = store.create_table("f", 3)

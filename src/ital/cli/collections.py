@@ -44,6 +44,13 @@ def index(
         int | None,
         typer.Option(help="Reduce to so many dimensions from now on; 0 for all.", min=0),
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="Keep embeddings in float16, half as much memory and disk, or in float32. As "
+            "before, or float32, if not given; what was rounded to float16 stays so."
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if files were skipped.")
     ] = False,
@@ -71,7 +78,7 @@ def index(
                 raise ValueError("--size, --layout, --normalise, --output and --crop need --model")
             chosen = model and describe(model, size, layout, normalise, output, crop)
             with indexing() as progress:
-                done = update(folder, to, chosen or None, pca, progress)
+                done = update(folder, to, chosen or None, pca, progress, store=store)
             skipped = done.skipped
             Console().print(
                 f"{done.pictures} pictures: {done.embedded} new or changed, {done.moved} moved or "
@@ -91,6 +98,10 @@ def import_(
         Path | None,
         typer.Option(help="A text file with the path of a picture on each line, from the root on."),
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(help="Keep embeddings in float16, half as much, or in float32, the default."),
+    ] = None,
 ) -> None:
     """Make a collection of embeddings that you have already.
 
@@ -102,7 +113,7 @@ def import_(
 
     with errors_as_messages():
         names = None if paths is None else read_paths(paths)
-        collection = import_embeddings(file, to, names, root)
+        collection = import_embeddings(file, to, names, root, store)
         dimension = collection.features().shape[1]
         absent = missing(collection.root, collection.paths)
     Console().print(f"{len(collection)} pictures of {dimension} dimensions are in {to}")

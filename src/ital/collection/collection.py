@@ -108,7 +108,7 @@ class Collection:
         assert self._table is not None
         project = self._projection
         width = self._table.dimension if project is None else len(project.components)
-        features = np.empty((len(self), width), np.float32)
+        features = np.empty((len(self), width), self._table.dtype)
         for places, vectors in self._table.embeddings(self.ids):
             features[places] = vectors if project is None else project(vectors)
         return features

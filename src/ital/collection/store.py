@@ -49,6 +49,9 @@ _SMALL_FILES = 16
 _NAME = "pictures-{}"
 """Of the table of a model, by its fingerprint."""
 
+TYPES = ("float32", "float16")
+"""In which embeddings may be kept."""
+
 _ENTRY = ("id", "path", "hash", "size", "modified")
 _CONTENT = ("width", "height", "thumbnail")
 """Columns of an entry, and of its content beside the embedding."""
@@ -211,13 +214,14 @@ class Store:
             table = self._database.open_table(_NAME.format(fingerprint))
             return Table(self, table, fingerprint)
 
-    def create_table(self, fingerprint: str, dimension: int) -> Table:
+    def create_table(self, fingerprint: str, dimension: int, kind: str | None = None) -> Table:
         """A new table for a model, in the place of any that there is."""
         with self._plainly("write to"):
             if self._place(fingerprint).exists():
                 shutil.rmtree(self._place(fingerprint))
             name = _NAME.format(fingerprint)
-            table = self._database.create_table(name, schema=_schema(dimension))
+            schema = _schema(_embedding(dimension, kind or TYPES[0]))
+            table = self._database.create_table(name, schema=schema)
             return Table(self, table, fingerprint)
 
     def _place(self, fingerprint: str) -> Path:
@@ -280,7 +284,6 @@ class Table:
     def __init__(self, store: Store, table: Any, fingerprint: str) -> None:
         self.fingerprint = fingerprint
         self._store, self._table = store, table
-        self.dimension: int = table.schema.field("embedding").type.list_size
         self._looking = threading.Lock()
         self._addresses: tuple[Any, Any] | None = None
 
@@ -291,6 +294,34 @@ class Table:
     def version(self) -> int:
         """Goes up with every write, by whatever process; this table stays at that it was opened."""
         return int(self._table.version)
+
+    @property
+    def dimension(self) -> int:
+        """Of the embeddings."""
+        return int(self._embedding.list_size)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """In which embeddings are kept, one of ``TYPES``."""
+        dtype: np.dtype[Any] = np.dtype(self._embedding.value_type.to_pandas_dtype())
+        return dtype
+
+    @property
+    def _embedding(self) -> pa.FixedSizeListType:
+        return self._table.schema.field("embedding").type
+
+    def keep_in(self, kind: str) -> None:
+        """Round all embeddings to fewer digits, those that come later, too."""
+        if kind == self.dtype:
+            return
+        if kind == TYPES[0]:
+            raise StoreError(
+                f"store must be {self.dtype}, for the embeddings in {self._store.folder} were "
+                f"rounded to it, got {kind!r}: index into another place by --to"
+            )
+        change = {"path": "embedding", "data_type": _embedding(self.dimension, kind)}
+        with self._store._plainly("write to"):
+            self._table.alter_columns(change)
 
     def batches(self, *columns: str) -> Iterator[pa.RecordBatch]:
         """Some columns of all rows, in no particular order, a part at a time."""
@@ -364,10 +395,10 @@ class Table:
         """Add pictures, or replace those of the same identifiers: all or none."""
         columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in _ENTRY}
         columns |= {name: [getattr(row.content, name) for row in rows] for name in _CONTENT}
-        flat = pa.array(np.concatenate([row.content.embedding for row in rows]))
-        columns["embedding"] = pa.FixedSizeListArray.from_arrays(flat, self.dimension)
+        flat = np.concatenate([row.content.embedding for row in rows]).astype(self.dtype)
+        columns["embedding"] = pa.FixedSizeListArray.from_arrays(pa.array(flat), self.dimension)
         columns["model"] = [self.fingerprint] * len(rows)
-        table = pa.table(columns, schema=_schema(self.dimension))
+        table = pa.table(columns, schema=_schema(self._embedding))
         with self._store._plainly("write to"):
             if new:
                 self._table.add(table)
@@ -393,7 +424,18 @@ class Table:
                 self._table.optimize(cleanup_older_than=_KEPT)
 
 
-def _schema(dimension: int) -> pa.Schema:
+def checked_type(kind: str | None) -> str | None:
+    """The name of a type in which embeddings may be kept, if one is given."""
+    if kind not in (None, *TYPES):
+        raise StoreError(f"store must be {' or '.join(TYPES)}, got {kind!r}")
+    return kind
+
+
+def _embedding(dimension: int, kind: str) -> pa.FixedSizeListType:
+    return pa.list_(pa.type_for_alias(kind), dimension)
+
+
+def _schema(embedding: pa.FixedSizeListType) -> pa.Schema:
     return pa.schema(
         {
             "id": pa.int64(),
@@ -404,7 +446,7 @@ def _schema(dimension: int) -> pa.Schema:
             "width": pa.int32(),
             "height": pa.int32(),
             "thumbnail": pa.binary(),
-            "embedding": pa.list_(pa.float32(), dimension),
+            "embedding": embedding,
             "model": pa.string(),
         }
     )
