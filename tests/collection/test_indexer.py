@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from filelock import FileLock
-from making import draw, hostile, swapping
+from making import draw, hostile, swapping, without_privileges
 from networks import means
 from PIL import Image
 
@@ -527,16 +527,6 @@ def test_a_full_disk(tmp_path, quick):
     assert len(Collection.open(folder)) == 30
     assert index(folder).pictures == 60
     assert ids(folder)["059.png"] == 60
-
-
-def without_privileges() -> None:
-    """Let permissions count even for root: no capability that passes over them survives exec."""
-    import ctypes
-
-    if os.geteuid() == 0:
-        libc = ctypes.CDLL(None, use_errno=True)
-        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-            libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
 HOSTILE = """

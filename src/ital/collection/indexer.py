@@ -14,10 +14,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ital.collection import identity, pca, pictures
+from ital.collection import identity, mapped, pca, pictures
 from ital.collection.encoder import Encoder
 from ital.collection.identity import Entry
 from ital.collection.models import Model, describe
@@ -90,6 +91,8 @@ def index(
             if dimension:
                 pca.ensure(kept.folder, run.table, dimension)
             kept.write_about(pca={**kept.about.pca, model.fingerprint: dimension})
+        with suppress(OSError):  # without, the collection takes longer to open
+            mapped.write(kept, model.fingerprint)
     return run.progress
 
 
