@@ -92,6 +92,14 @@ class TestCollections:
         assert found.shape == (6, 2)
         assert found.dtype == np.float16
 
+    def test_large_collections_are_told_how_to_take_less(self, folder, monkeypatch):
+        words = "--pca 128 --store float16: in memory, each takes 256 bytes instead of 5120"
+        assert words not in invoke("index", folder).stderr
+        monkeypatch.setattr("ital.cli.collections._MANY", 6)
+        assert words in invoke("index", folder).stderr
+        for asked in (("--pca", 0), ("--store", "float32"), ("--store", "float16"), ()):
+            assert invoke("index", folder, *asked).stderr == ""
+
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
