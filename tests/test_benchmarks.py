@@ -47,6 +47,18 @@ def test_strategies(data_folder, tmp_path):
     assert all(value > 0 for one in report.values() for value in one.values())
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from Linux's /proc")
+def test_collection(tmp_path):
+    out = tmp_path / "collection.json"
+    options = ("--size", "300", "--dimension", "160", "--repeats", "1", "--out", str(out))
+    printed = run("collection.py", *options)
+    assert "times as fast" in printed
+    report = json.loads(out.read_text())
+    assert report["ratio"] > 0
+    assert report["thumbnails"].keys() == {"address", "index", "pass"}
+    assert report["rounds"]["128 float16"]["bytes"] == 256
+
+
 def test_index(tmp_path):
     for number in range(20):
         draw(tmp_path / "pictures" / f"{number}.png", number)

@@ -85,9 +85,20 @@ class TestCollections:
         result = invoke("index", folder, "--to", tmp_path / "store", *options)
         assert result.exit_code == 0, result.output
         assert ital.Collection.open(tmp_path / "store").features().shape == (6, 3)
-        result = invoke("index", folder, "--to", tmp_path / "store", *options, "--pca", 2)
+        options += ("--pca", 2, "--store", "float16")
+        result = invoke("index", folder, "--to", tmp_path / "store", *options)
         assert result.exit_code == 0, result.output
-        assert ital.Collection.open(tmp_path / "store").features().shape == (6, 2)
+        found = ital.Collection.open(tmp_path / "store").features()
+        assert found.shape == (6, 2)
+        assert found.dtype == np.float16
+
+    def test_large_collections_are_told_how_to_take_less(self, folder, monkeypatch):
+        words = "--pca 128 --store float16: in memory, each takes 256 bytes instead of 5120"
+        assert words not in invoke("index", folder).stderr
+        monkeypatch.setattr("ital.cli.collections._MANY", 6)
+        assert words in invoke("index", folder).stderr
+        for asked in (("--pca", 0), ("--store", "float32"), ("--store", "float16"), ()):
+            assert invoke("index", folder, *asked).stderr == ""
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
@@ -97,6 +108,7 @@ class TestCollections:
             (("--crop", 0.5), "need --model"),
             (("--size", 300, "--model", "lite0"), "comes with its size"),
             (("--pca", 7), "pca must be at most 6"),
+            (("--store", "int8"), "store must be float32 or float16, got 'int8'"),
         ],
     )
     def test_bad_arguments(self, folder, arguments, words):
@@ -132,7 +144,8 @@ class TestCollections:
         names.write_text("".join(f"{number}.png\n" for number in range(6)))
         store = tmp_path / "store"
         result = invoke(
-            "import", tmp_path / "x.npy", "--to", store, "--root", folder, "--paths", names
+            *("import", tmp_path / "x.npy", "--to", store, "--root", folder, "--paths", names),
+            *("--store", "float16"),
         )
         assert result.exit_code == 0, result.output
         assert "6 pictures of 4 dimensions" in result.output

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import pickle
@@ -151,6 +152,14 @@ def hostile(folder: Path, mark: Path) -> dict[str, str]:
     # The last folder whose whole path a system call takes depends on where this one is.
     reasons[path] = "too long"
     return reasons
+
+
+def without_privileges() -> None:
+    """Let permissions count even for root: no capability that passes over them survives exec."""
+    if os.geteuid() == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+            libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
 if __name__ == "__main__":

@@ -83,6 +83,25 @@ def test_again_and_others_beside(tmp_path):
         np.testing.assert_array_equal(by_path[name], np.eye(3)[row])
 
 
+def test_embeddings_of_half_the_size(tmp_path):
+    np.savez(tmp_path / "x.npz", X=VECTORS.astype(np.float16), paths=PATHS)
+    file, paths = write(tmp_path, ".npy")
+    wanted = UNIT.astype(np.float32).astype(np.float16)
+    for _ in range(2):
+        collection = import_embeddings(file, tmp_path / "store", paths, store="float16")
+        assert collection.features().dtype == np.float16
+        np.testing.assert_array_equal(collection.features(), wanted)
+    whole = import_embeddings(tmp_path / "x.npz", tmp_path / "other")
+    assert whole.features().dtype == np.float32
+    rounded = import_embeddings(tmp_path / "x.npz", tmp_path / "other", store="float16")
+    np.testing.assert_array_equal(rounded.features(), whole.features().astype(np.float16))
+    with pytest.raises(StoreError, match="store must be float16"):
+        import_embeddings(tmp_path / "x.npz", tmp_path / "other", store="float32")
+    with pytest.raises(StoreError, match="store must be float32 or float16, got 'double'"):
+        import_embeddings(tmp_path / "x.npz", tmp_path / "third", store="double")
+    assert not (tmp_path / "third").exists()
+
+
 def test_large_lists_and_names_as_bytes(tmp_path):
     column = lists().cast(pa.large_list(pa.float64()))
     parquet.write_table(pa.table({"X": column, "image": PATHS}), tmp_path / "a.parquet")

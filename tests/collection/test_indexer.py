@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from filelock import FileLock
-from making import draw, hostile, swapping
+from making import draw, hostile, swapping, without_privileges
 from networks import means
 from PIL import Image
 
@@ -232,6 +232,40 @@ class TestWhatIsIndexed:
             twin = rows(folder, other)[row.id]
             assert np.abs(row.content.embedding - twin.content.embedding).max() > 0
 
+    def test_embeddings_of_half_the_size(self, folder, quick, tmp_path):
+        """Rounded from the beginning, or when someone asks for it, and from then on."""
+        index(folder, tmp_path / "half", quick, store="float16")
+        index(folder, tmp_path / "whole", quick)
+        whole = Collection.open(tmp_path / "whole").features()
+        index(folder, tmp_path / "whole", store="float32")
+        assert whole.dtype == np.float32
+        for place, asked in (("half", None), ("half", "float16"), ("whole", "float16")):
+            done = index(folder, tmp_path / place, store=asked)
+            assert (done.total, done.unchanged) == (0, 12)
+            found = Collection.open(tmp_path / place).features()
+            assert found.dtype == np.float16
+            np.testing.assert_array_equal(found, whole.astype(np.float16))
+        (folder / "a" / "00.png").rename(folder / "moved.png")
+        draw(folder / "new.png", 300)
+        for place in ("half", "whole"):
+            done = index(folder, tmp_path / place)
+            assert (done.embedded, done.moved) == (1, 1)
+        same_tables(tmp_path / "half", tmp_path / "whole")
+        collection = Collection.open(tmp_path / "half")
+        np.testing.assert_array_equal(collection.features()[:12], whole.astype(np.float16))
+        new = collection.embed(folder / "new.png")
+        np.testing.assert_allclose(collection.features()[12], new, atol=1e-3)
+        search = collection.search(seed=0)
+        search.query(relevant=[13])
+        assert search.results(1).ids.tolist() == [13]
+        index(folder, tmp_path / "half", dimension=2)
+        reduced = Collection.open(tmp_path / "half")
+        assert reduced.features().dtype == np.float16
+        assert reduced.features().shape == (13, 2)
+        np.testing.assert_allclose(
+            reduced.features()[12], reduced.embed(folder / "new.png"), atol=1e-2
+        )
+
     def test_a_collection_elsewhere(self, folder, quick, tmp_path):
         index(folder, tmp_path / "store", quick)
         assert not (folder / ".ital").exists()
@@ -334,6 +368,16 @@ class TestWhatIsRefused:
             index(folder, tmp_path / "store")
         assert len(Collection.open(tmp_path / "store")) == 12
 
+    def test_types_that_cannot_be_had(self, folder, quick):
+        with pytest.raises(StoreError, match="store must be float32 or float16, got 'int8'"):
+            index(folder, model=quick, store="int8")
+        assert not (folder / ".ital").exists()
+        index(folder, model=quick, store="float16")
+        draw(folder / "new.png", 1)
+        with pytest.raises(StoreError, match=r"store must be float16, .* got 'float32'"):
+            index(folder, store="float32")
+        assert len(Collection.open(folder)) == 12
+
     def test_nothing_to_learn_components_from(self, tmp_path, quick):
         (tmp_path / "none").mkdir()
         with pytest.raises(StoreError, match="pca needs pictures"):
@@ -345,17 +389,20 @@ import sys
 from ital.collection import describe, indexer
 indexer._COMMIT_ROWS = 4
 indexer.BATCH = 2
-folder, to, model = sys.argv[1:4]
+folder, to, model, *store = sys.argv[1:]
 def report(progress):
     print(progress.done, flush=True)
 print("ready", flush=True)
-done = indexer.index(folder, to, describe(model), report=report)
+done = indexer.index(folder, to, describe(model), None, report, False, *store)
 print("end", len(done.skipped), flush=True)
 """
 
 
 def run_until(done: int, delay: float, *arguments: object) -> bool:
-    """Index in a process of its own, and kill that a moment after it has come so far."""
+    """Index in a process of its own, and kill that a moment after it has come so far.
+
+    If that is less than nothing, a moment after it begins.
+    """
     command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -364,7 +411,7 @@ def run_until(done: int, delay: float, *arguments: object) -> bool:
                 process.wait()
                 assert process.returncode == 0
                 return True
-            if line[0].isdigit() and int(line) >= done:
+            if (line[0].isdigit() and int(line) >= done) or done < 0:
                 time.sleep(delay)
                 process.send_signal(signal.SIGKILL)
                 break
@@ -432,6 +479,28 @@ def test_killed_while_it_catches_up(tmp_path, quick):
     assert [found[f"zz-{n:03}.png"] for n in range(26, 30)] == list(range(27, 31))
 
 
+def test_killed_while_embeddings_are_rounded(tmp_path, quick):
+    """They are all of one type or all of the other, and the same command goes on."""
+    chance = random.Random(2)
+    folder = tmp_path / "pictures"
+    for number in range(40):
+        draw(folder / f"{number:03}.png", number)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    index(folder, whole, quick)
+    wanted = Collection.open(whole).features()
+    for _ in range(5):
+        shutil.rmtree(killed, ignore_errors=True)
+        shutil.copytree(whole, killed)
+        with_store = (folder, killed, quick.name, "float16")
+        run_until(-1, chance.uniform(0, 0.05), *with_store)
+        found = Collection.open(killed).features()
+        np.testing.assert_array_equal(found, wanted.astype(found.dtype))
+    index(folder, killed, quick, store="float16")
+    found = Collection.open(killed).features()
+    assert found.dtype == np.float16
+    np.testing.assert_array_equal(found, wanted.astype(np.float16))
+
+
 def limited(*arguments: object, prepare=None) -> subprocess.CompletedProcess[str]:
     """Index in a process of its own, after some preparation there."""
     command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
@@ -458,16 +527,6 @@ def test_a_full_disk(tmp_path, quick):
     assert len(Collection.open(folder)) == 30
     assert index(folder).pictures == 60
     assert ids(folder)["059.png"] == 60
-
-
-def without_privileges() -> None:
-    """Let permissions count even for root: no capability that passes over them survives exec."""
-    import ctypes
-
-    if os.geteuid() == 0:
-        libc = ctypes.CDLL(None, use_errno=True)
-        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-            libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
 HOSTILE = """

@@ -57,6 +57,40 @@ def test_rows_are_replaced_whole(store):
     equal(table.rows([2])[2], row(2, path="moved.png"))
 
 
+def test_embeddings_are_rounded_to_the_type_of_the_table(store):
+    table = store.create_table("f", 3, "float16")
+    table.write([row(1), row(2)], new=True)
+    table.write([row(2, path="moved.png")], new=False)
+    assert table.dtype == Store(store.folder).table("f").dtype == np.float16
+    for identifier, found in table.rows([1, 2]).items():
+        wanted = row(identifier).content.embedding.astype(np.float16)
+        assert found.content.embedding.dtype == np.float16
+        np.testing.assert_array_equal(found.content.embedding, wanted)
+
+
+def test_a_table_is_rounded_as_a_whole(store):
+    table = store.create_table("f", 3)
+    table.write([row(1), row(2)], new=True)
+    table.tidy()
+    reader = Store(store.folder).table("f")
+    table.keep_in("float32")
+    assert table.version == reader.version
+    table.keep_in("float16")
+    table.keep_in("float16")
+    assert table.version == reader.version + 1
+    table.write([row(3)], new=True)
+    found = Store(store.folder).table("f").rows([1, 2, 3])
+    for identifier, one in found.items():
+        wanted = row(identifier).content.embedding.astype(np.float16)
+        np.testing.assert_array_equal(one.content.embedding, wanted)
+        assert one.content.thumbnail == b"jpeg"
+    # Who reads at the time goes on with what was there.
+    equal(reader.rows([1])[1], row(1))
+    with pytest.raises(StoreError, match=r"store must be float16, .* got 'float32': .* by --to"):
+        table.keep_in("float32")
+    assert table.dtype == np.float16
+
+
 def test_identifiers_of_all_models_count(store):
     assert store.next_id() == 1
     table = store.create_table("f", 3)
@@ -80,6 +114,37 @@ def test_tidying_changes_nothing(store):
     assert sorted(after) == sorted(before) == [1, 2, 4, 5, 6, 7, 8]
     for identifier, found in after.items():
         equal(found, before[identifier])
+
+
+def test_pictures_are_looked_up_by_an_index(store):
+    """Which stays right whatever is added, replaced, removed and joined, and covers nearly all."""
+    table = store.create_table("f", 3)
+    for identifier in range(1, 61):
+        table.write([row(identifier)], new=True)
+        table.tidy()
+        if identifier % 7 == 0:
+            table.write([row(identifier - 3, path="moved.png")], new=False)
+        if identifier % 10 == 0:
+            table.delete([identifier - 5])
+    (built,) = table._table.list_indices()
+    assert built.num_unindexed_rows < module._SMALL_FILES
+    plan = table._table.search().where("id in (1, 2)").explain_plan()
+    assert "ScalarIndexQuery" in plan
+    gone = set(range(5, 60, 10))
+    moved = set(range(4, 60, 7))
+    for again in (table, Store(store.folder).table("f")):
+        found = again.rows(range(70))
+        assert set(found) == set(range(1, 61)) - gone
+        for identifier, one in found.items():
+            equal(one, row(identifier, path="moved.png" if identifier in moved else None))
+
+
+def test_a_table_of_earlier_versions_gets_an_index(store):
+    table = store.create_table("f", 3)
+    table.write([row(1), row(2)], new=True)
+    assert not table._table.list_indices()
+    table.tidy()
+    assert Store(store.folder).table("f")._table.list_indices()[0].num_indexed_rows == 2
 
 
 def test_skipped_files_are_kept_with_their_reasons(store):

@@ -16,7 +16,7 @@ from PIL import Image
 
 from ital import checks
 from ital.checks import IntArray
-from ital.collection import pca, pictures
+from ital.collection import mapped, pca, pictures
 from ital.collection.encoder import Encoder, Vectors
 from ital.collection.models import Model
 from ital.collection.pictures import Picture, UnreadableError
@@ -43,9 +43,11 @@ class Collection:
         features: Vectors | None = None,
         store: Store | None = None,
         table: Table | None = None,
+        addresses: npt.NDArray[np.uint64] | None = None,
     ) -> None:
-        self.ids, self.paths, self.root = ids, list(paths), root
+        self.ids, self.paths, self.root = ids, paths, root
         self._features, self._store, self._table = features, store, table
+        self._addresses = addresses
         self.state = None if table is None else (table.fingerprint, table.version, self._dimension)
         """What it was read from: two that are equal hold the same pictures."""
 
@@ -64,9 +66,10 @@ class Collection:
         table = None if fingerprint is None else store.table(fingerprint)
         if table is None or not len(table):
             raise EmptyError(f"the collection in {store.folder} holds no pictures yet")
-        entries = table.entries()
-        ids = np.array([entry.id for entry in entries], dtype=np.int64)
-        return cls(ids, [entry.path for entry in entries], store.root, store=store, table=table)
+        found = mapped.pictures(store, table)
+        ids, addresses = (found[name].to_numpy() for name in ("id", "address"))
+        paths = mapped.Paths(found["path"])
+        return cls(ids, paths, store.root, store=store, table=table, addresses=addresses)
 
     @classmethod
     def from_arrays(
@@ -97,27 +100,21 @@ class Collection:
         return f"<ital.Collection: {len(self)} pictures in {self.root}>"
 
     def features(self) -> Vectors:
-        """The embeddings, a contiguous row of length 1 for each of ``ids``. They are read once."""
-        if self._features is None:
-            self._features = self._read()
-            self._features.flags.writeable = False
-        return self._features
+        """The embeddings, a contiguous row of length 1 for each of ``ids``, in their type.
 
-    def _read(self) -> Vectors:
-        # Filled a part at a time, so that there never is a second copy.
-        assert self._table is not None
-        project = self._projection
-        width = self._table.dimension if project is None else len(project.components)
-        features = np.empty((len(self), width), np.float32)
-        for places, vectors in self._table.embeddings(self.ids):
-            features[places] = vectors if project is None else project(vectors)
-        return features
+        They are mapped into memory where there are files for that, and read once where not.
+        """
+        if self._features is None:
+            assert self._store is not None
+            assert self._table is not None
+            self._features = mapped.features(self._store, self._table, self.ids)
+        return self._features
 
     @functools.cached_property
     def _projection(self) -> pca.Projection | None:
-        if self._store is None or self._table is None or not self._dimension:
+        if self._store is None or self._table is None:
             return None
-        return pca.load(self._store.folder, self._table.fingerprint, self._dimension)
+        return pca.current(self._store, self._table)
 
     @property
     def _dimension(self) -> int:
@@ -168,10 +165,12 @@ class Collection:
 
     def thumbnail(self, identifier: int) -> bytes:
         """A JPEG of 256 pixels: from the collection, or from the file if that has none."""
-        path = self.path(identifier)
-        kept = None if self._table is None else self._table.thumbnail(identifier)
-        if kept is not None:
-            return kept
+        row, path = self._row(identifier), self.path(identifier)
+        if self._table is not None:
+            address = None if self._addresses is None else int(self._addresses[row])
+            kept = self._table.thumbnail(identifier, address)
+            if kept is not None:
+                return kept
         with self.open_file(identifier) as file:
             return pictures.thumbnail(_decoded(file, path, pictures.THUMBNAIL).image)
 

@@ -11,7 +11,7 @@ from PIL import Image
 from ital.collection.models import NORMALISATIONS, Model, ModelError
 from ital.collection.pictures import THUMBNAIL
 
-Vectors = npt.NDArray[np.float32]
+Vectors = npt.NDArray[np.float32] | npt.NDArray[np.float16]
 
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8}
 

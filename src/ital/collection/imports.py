@@ -19,8 +19,9 @@ from pyarrow import parquet
 
 from ital.checks import numpy_says
 from ital.collection.collection import Collection, paths_within, unit_vectors
+from ital.collection.encoder import Vectors
 from ital.collection.reader import Content
-from ital.collection.store import Row, Store, Table
+from ital.collection.store import Row, Store, Table, checked_type
 from ital.pool import HASHED, Pool
 
 FEATURES = ("features", "embedding", "embeddings", "vector", "vectors", "X")
@@ -35,6 +36,7 @@ def import_embeddings(
     to: str | PathLike[str],
     paths: Sequence[str] | None = None,
     root: str | PathLike[str] = ".",
+    store: str | None = None,
 ) -> Collection:
     """Make a collection of embeddings in a file, and open it.
 
@@ -44,8 +46,10 @@ def import_embeddings(
             pictures keep their identifiers by their paths.
         paths: where the pictures are, if the file does not tell, from ``root`` on or whole.
         root: the folder of the pictures. None may lie outside of it, and some must be there.
+        store: keep embeddings in float16, half as much, or float32; ``None`` for the latter.
 
     """
+    kind = checked_type(store)
     features, own = _read(Path(file))
     names = own if paths is None else list(paths)
     if names is not None and not all(isinstance(name, str) for name in names):
@@ -67,16 +71,18 @@ def import_embeddings(
     digest = hashlib.sha256(Pool(vectors).fingerprint.encode())
     digest.update("\0".join(names).encode())
     fingerprint = f"{HASHED}{digest.hexdigest()[:16]}"
-    store = Store.create(Path(to), Path(root))
-    with store.locked():
-        ids = _identifiers(store, names)
-        table = store.table(fingerprint)
+    kept = Store.create(Path(to), Path(root))
+    with kept.locked():
+        ids = _identifiers(kept, names)
+        table = kept.table(fingerprint)
         if table is None or len(table) != len(names):  # the latter if a crash came in between
             # Known before it is written, so that its identifiers are given to no others.
-            store.write_about(models={**store.about.models, fingerprint: None})
-            _write(store.create_table(fingerprint, vectors.shape[1]), ids, names, vectors)
-        store.use(fingerprint, None)
-    return Collection.open(store.folder)
+            kept.write_about(models={**kept.about.models, fingerprint: None})
+            _write(kept.create_table(fingerprint, vectors.shape[1], kind), ids, names, vectors)
+        elif kind is not None:
+            table.keep_in(kind)
+        kept.use(fingerprint, None)
+    return Collection.open(kept.folder)
 
 
 def read_paths(file: Path) -> list[str]:
@@ -116,9 +122,7 @@ def _identifiers(store: Store, names: Sequence[str]) -> list[int]:
     return [known[name] if name in known else next(fresh) for name in names]
 
 
-def _write(
-    table: Table, ids: Sequence[int], names: Sequence[str], vectors: npt.NDArray[np.float32]
-) -> None:
+def _write(table: Table, ids: Sequence[int], names: Sequence[str], vectors: Vectors) -> None:
     for start in range(0, len(names), _BATCH):
         part = slice(start, start + _BATCH)
         rows = [

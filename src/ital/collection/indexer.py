@@ -14,16 +14,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ital.collection import identity, pca, pictures
+from ital.collection import identity, mapped, pca, pictures
 from ital.collection.encoder import Encoder
 from ital.collection.identity import Entry
 from ital.collection.models import Model, describe
 from ital.collection.reader import Read, Reader
 from ital.collection.scan import File, Skipped, open_inside, scan
-from ital.collection.store import FOLDER, Row, Store, StoreError, row
+from ital.collection.store import FOLDER, Row, Store, StoreError, checked_type, row
 from ital.engine import cores
 
 BATCH = 8
@@ -57,6 +58,7 @@ def index(
     dimension: int | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
     wait: bool = False,
+    store: str | None = None,
 ) -> Progress:
     """Bring the collection of a folder up to date, or make it.
 
@@ -69,33 +71,42 @@ def index(
             ``None`` for as many as before.
         report: called with the progress after every batch.
         wait: whether to wait for another process that indexes the same folder, or to give up.
+        store: keep embeddings in float16, half as much, or float32; ``None`` for the type in which
+            they are, float32 at first. What was rounded to float16 stays so.
 
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise StoreError(f"folder must be a folder of pictures, got {str(folder)!r}")
-    store = Store.create(Path(to) if to is not None else folder / FOLDER, folder)
-    with store.locked(wait), pictures.quietly():
+    kind = checked_type(store)
+    kept = Store.create(Path(to) if to is not None else folder / FOLDER, folder)
+    with kept.locked(wait), pictures.quietly():
         if model is None:
-            current = store.about.current
-            model = (store.model(current) if current else None) or describe()
-        store.use(model.fingerprint, model)
-        run = _Run(store, model, report)
+            current = kept.about.current
+            model = (kept.model(current) if current else None) or describe()
+        run = _Run(kept, model, kind, report)
+        kept.use(model.fingerprint, model)
         run.update()
         if dimension is not None:
             if dimension:
-                pca.ensure(store.folder, run.table, dimension)
-            store.write_about(pca={**store.about.pca, model.fingerprint: dimension})
+                pca.ensure(kept.folder, run.table, dimension)
+            kept.write_about(pca={**kept.about.pca, model.fingerprint: dimension})
+        with suppress(OSError):  # without, the collection takes longer to open
+            mapped.write(kept, model.fingerprint)
     return run.progress
 
 
 class _Run:
     """One run of the indexer, with the lock held."""
 
-    def __init__(self, store: Store, model: Model, report: Callable[[Progress], None]) -> None:
-        self.store, self.model, self.report = store, model, report
+    def __init__(
+        self, store: Store, model: Model, kind: str | None, report: Callable[[Progress], None]
+    ) -> None:
+        self.store, self.model, self.kind, self.report = store, model, kind, report
         self.progress = Progress()
         self.table = store.table(model.fingerprint)
+        if self.table is not None and kind is not None:
+            self.table.keep_in(kind)
         self._pending: list[Row] = []
         self._committed = time.monotonic()
         self._written: set[int] = set()
@@ -212,7 +223,7 @@ class _Run:
             return
         if self.table is None:
             dimension = len(self._pending[0].content.embedding)
-            self.table = self.store.create_table(self.model.fingerprint, dimension)
+            self.table = self.store.create_table(self.model.fingerprint, dimension, self.kind)
         for known in (False, True):
             rows = [row for row in self._pending if (row.id in taken) == known]
             if rows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from ital import checks
 from ital.checks import numpy_says
 from ital.collection.encoder import Vectors
-from ital.collection.store import StoreError, Table
+from ital.collection.store import Store, StoreError, Table
 from ital.durable import write_whole
 
 _SAMPLE = 20_000
@@ -30,6 +31,16 @@ class Projection:
 
     mean: npt.NDArray[np.float32]
     components: npt.NDArray[np.float32]
+
+    @property
+    def dimension(self) -> int:
+        """Of what it makes."""
+        return len(self.components)
+
+    @property
+    def checksum(self) -> int:
+        """Tells it from others, which may be learnt when the file of the components was lost."""
+        return zlib.crc32(self.components.tobytes(), zlib.crc32(self.mean.tobytes()))
 
     def __call__(self, vectors: Vectors) -> Vectors:
         """Vectors of length 1 in fewer dimensions."""
@@ -63,6 +74,12 @@ def ensure(folder: Path, table: Table | None, dimension: int) -> None:
     write_whole(_path(folder, table.fingerprint, dimension), stream.getvalue())
 
 
+def current(store: Store, table: Table) -> Projection | None:
+    """The components by which the embeddings of a table are reduced; ``None`` if they are not."""
+    dimension = store.about.pca.get(table.fingerprint, 0)
+    return load(store.folder, table.fingerprint, dimension) if dimension else None
+
+
 def load(folder: Path, fingerprint: str, dimension: int) -> Projection:
     """The components that were learnt."""
     path = _path(folder, fingerprint, dimension)
@@ -76,7 +93,7 @@ def load(folder: Path, fingerprint: str, dimension: int) -> Projection:
 
 
 def _sample(table: Table) -> Vectors:
-    ids = np.array([entry.id for entry in table.entries()])
+    ids = table.pictures()["id"].to_numpy()
     step = -(-len(ids) // _SAMPLE)
     sample = np.empty((-(-len(ids) // step), table.dimension), np.float32)
     for places, vectors in table.embeddings(ids):

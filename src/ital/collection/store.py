@@ -11,7 +11,6 @@ import json
 import os
 import secrets
 import shutil
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -25,6 +24,7 @@ import numpy.typing as npt
 import platformdirs
 import pyarrow as pa
 from filelock import FileLock, Timeout
+from lancedb.index import BTree
 
 from ital.collection.encoder import Vectors
 from ital.collection.identity import Entry
@@ -45,8 +45,11 @@ _KEPT = timedelta(hours=1)
 _SMALL_FILES = 16
 """Files of a table that are few enough to be left alone."""
 
-_NAME = "pictures-{}"
-"""Of the table of a model, by its fingerprint."""
+_NAME, _MAPPED = "pictures-{}", "mapped-{}-{}"
+"""Of the table of a model, by its fingerprint; of files that are made of it, by what is in them."""
+
+TYPES = ("float32", "float16")
+"""In which embeddings may be kept."""
 
 _ENTRY = ("id", "path", "hash", "size", "modified")
 _CONTENT = ("width", "height", "thumbnail")
@@ -210,17 +213,28 @@ class Store:
             table = self._database.open_table(_NAME.format(fingerprint))
             return Table(self, table, fingerprint)
 
-    def create_table(self, fingerprint: str, dimension: int) -> Table:
+    def create_table(self, fingerprint: str, dimension: int, kind: str | None = None) -> Table:
         """A new table for a model, in the place of any that there is."""
         with self._plainly("write to"):
+            self.forget_mapped(fingerprint)  # versions are counted anew
             if self._place(fingerprint).exists():
                 shutil.rmtree(self._place(fingerprint))
             name = _NAME.format(fingerprint)
-            table = self._database.create_table(name, schema=_schema(dimension))
+            schema = _schema(_embedding(dimension, kind or TYPES[0]))
+            table = self._database.create_table(name, schema=schema)
             return Table(self, table, fingerprint)
 
     def _place(self, fingerprint: str) -> Path:
         return self.folder / f"{_NAME.format(fingerprint)}.lance"
+
+    def mapped(self, fingerprint: str, key: str) -> Path:
+        """Where files are that are made of the table of a model."""
+        return self.folder / _MAPPED.format(fingerprint, key)
+
+    def forget_mapped(self, fingerprint: str) -> None:
+        """Remove them. Whoever has them mapped can go on."""
+        for place in self.folder.glob(_MAPPED.format(fingerprint, "*")):
+            shutil.rmtree(place, ignore_errors=True)
 
     def tables(self) -> list[Table]:
         """The tables of all models."""
@@ -229,8 +243,8 @@ class Store:
 
     def next_id(self) -> int:
         """The lowest identifier that no picture has or had, under any model."""
-        highest = (entry.id for table in self.tables() for entry in table.entries())
-        return max(self.about.next_id, max(highest, default=0) + 1)
+        ids = (batch["id"].to_numpy() for table in self.tables() for batch in table.batches("id"))
+        return max(self.about.next_id, *(int(part.max(initial=0)) + 1 for part in ids), 1)
 
     def skipped(self, decoders: str | None = None) -> list[Skipped]:
         """What the last run left out; nothing, if that was with other than these ``decoders``."""
@@ -279,9 +293,6 @@ class Table:
     def __init__(self, store: Store, table: Any, fingerprint: str) -> None:
         self.fingerprint = fingerprint
         self._store, self._table = store, table
-        self.dimension: int = table.schema.field("embedding").type.list_size
-        self._looking = threading.Lock()
-        self._addresses: tuple[Any, Any] | None = None
 
     def __len__(self) -> int:
         return int(self._table.count_rows())
@@ -290,6 +301,34 @@ class Table:
     def version(self) -> int:
         """Goes up with every write, by whatever process; this table stays at that it was opened."""
         return int(self._table.version)
+
+    @property
+    def dimension(self) -> int:
+        """Of the embeddings."""
+        return int(self._embedding.list_size)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """In which embeddings are kept, one of ``TYPES``."""
+        dtype: np.dtype[Any] = np.dtype(self._embedding.value_type.to_pandas_dtype())
+        return dtype
+
+    @property
+    def _embedding(self) -> pa.FixedSizeListType:
+        return self._table.schema.field("embedding").type
+
+    def keep_in(self, kind: str) -> None:
+        """Round all embeddings to fewer digits, those that come later, too."""
+        if kind == self.dtype:
+            return
+        if kind == TYPES[0]:
+            raise StoreError(
+                f"store must be {self.dtype}, for the embeddings in {self._store.folder} were "
+                f"rounded to it, got {kind!r}: index into another place by --to"
+            )
+        change = {"path": "embedding", "data_type": _embedding(self.dimension, kind)}
+        with self._store._plainly("write to"):
+            self._table.alter_columns(change)
 
     def batches(self, *columns: str) -> Iterator[pa.RecordBatch]:
         """Some columns of all rows, in no particular order, a part at a time."""
@@ -303,6 +342,14 @@ class Table:
             for values in zip(*(batch[column].to_pylist() for column in _ENTRY), strict=True)
         ]
         return sorted(found, key=lambda entry: entry.id)
+
+    def pictures(self) -> pa.Table:
+        """Identifiers, ascending, with paths and addresses, each column in one piece."""
+        columns = self._table.search().with_row_id(True).select(["id", "path"])
+        found = columns.to_arrow().rename_columns({"_rowid": "address"})
+        # So that all paths fit into one piece.
+        wide = found.set_column(1, "path", found["path"].cast(pa.large_string()))
+        return wide.sort_by("id").combine_chunks()
 
     def embeddings(self, ids: npt.NDArray[np.int64]) -> Iterator[tuple[Any, Vectors]]:
         """Embeddings a part at a time, with their places in ``ids``, which are all, ascending."""
@@ -322,30 +369,18 @@ class Table:
             rows[values["id"]] = Row(**values, content=Content(**about, embedding=vector))
         return rows
 
-    def thumbnail(self, identifier: int) -> bytes | None:
-        columns = ["id", "thumbnail"]
-        try:
-            found = self._table.take_row_ids(self._address(identifier)).select(columns).to_arrow()
-        except (OSError, RuntimeError, ValueError):
-            found = None
+    def thumbnail(self, identifier: int, address: int | None = None) -> bytes | None:
+        """What is kept of a picture, at its address if that is known: half the time of a search."""
+        found, columns = None, ["id", "thumbnail"]
+        if address is not None:
+            with suppress(OSError, RuntimeError, ValueError):
+                found = self._table.take_row_ids([address]).select(columns).to_arrow()
         # An address is only good in the version of the table that it was read from.
         if found is None or found["id"].to_pylist() != [identifier]:
             with self._store._plainly("read"):
                 found = self._where([identifier], columns)
         content: bytes | None = found["thumbnail"][0].as_py() if len(found) else None
         return content
-
-    def _address(self, identifier: int) -> list[int]:
-        """Where Lance has a picture. To look one up by its identifier, it would read them all."""
-        with self._looking:
-            if self._addresses is None:
-                found = self._table.search().with_row_id(True).select(["id"]).to_arrow()
-                ids, rows = found["id"].to_numpy(), found["_rowid"].to_numpy()
-                order = np.argsort(ids)
-                self._addresses = ids[order], rows[order]
-            ids, rows = self._addresses  # another thread may find that they are no longer good
-        place = np.searchsorted(ids, identifier)
-        return [int(row) for row in rows[place : place + 1]]
 
     def _where(self, ids: Sequence[int], columns: list[str]) -> pa.Table:
         condition = f"id in ({', '.join(str(int(one)) for one in ids)})"
@@ -356,17 +391,16 @@ class Table:
             if self._store._read_about().id != self._store.about.id:
                 raise StoreError(f"the collection in {self._store.folder} was made anew") from None
             self._table.checkout_latest()
-            self._addresses = None
             return self._table.search().where(condition).select(columns).to_arrow()
 
     def write(self, rows: Sequence[Row], new: bool) -> None:
         """Add pictures, or replace those of the same identifiers: all or none."""
         columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in _ENTRY}
         columns |= {name: [getattr(row.content, name) for row in rows] for name in _CONTENT}
-        flat = pa.array(np.concatenate([row.content.embedding for row in rows]))
-        columns["embedding"] = pa.FixedSizeListArray.from_arrays(flat, self.dimension)
+        flat = np.concatenate([row.content.embedding for row in rows]).astype(self.dtype)
+        columns["embedding"] = pa.FixedSizeListArray.from_arrays(pa.array(flat), self.dimension)
         columns["model"] = [self.fingerprint] * len(rows)
-        table = pa.table(columns, schema=_schema(self.dimension))
+        table = pa.table(columns, schema=_schema(self._embedding))
         with self._store._plainly("write to"):
             if new:
                 self._table.add(table)
@@ -380,13 +414,30 @@ class Table:
             self._table.delete(f"id in ({', '.join(map(str, ids))})")
 
     def tidy(self) -> None:
-        """Join small files into larger ones, and remove what no reader can still be reading."""
+        """Join small files into larger ones, and remove what no reader can still be reading.
+
+        What is looked up by its identifier is found by an index, which Lance brings up to date when
+        it joins files. The few rows that came since are read through.
+        """
         with self._store._plainly("write to"):
+            if not self._table.list_indices():
+                self._table.create_index("id", config=BTree())
             if self._table.stats()["fragment_stats"]["num_small_fragments"] >= _SMALL_FILES:
                 self._table.optimize(cleanup_older_than=_KEPT)
 
 
-def _schema(dimension: int) -> pa.Schema:
+def checked_type(kind: str | None) -> str | None:
+    """The name of a type in which embeddings may be kept, if one is given."""
+    if kind not in (None, *TYPES):
+        raise StoreError(f"store must be {' or '.join(TYPES)}, got {kind!r}")
+    return kind
+
+
+def _embedding(dimension: int, kind: str) -> pa.FixedSizeListType:
+    return pa.list_(pa.type_for_alias(kind), dimension)
+
+
+def _schema(embedding: pa.FixedSizeListType) -> pa.Schema:
     return pa.schema(
         {
             "id": pa.int64(),
@@ -397,7 +448,7 @@ def _schema(dimension: int) -> pa.Schema:
             "width": pa.int32(),
             "height": pa.int32(),
             "thumbnail": pa.binary(),
-            "embedding": pa.list_(pa.float32(), dimension),
+            "embedding": embedding,
             "model": pa.string(),
         }
     )
