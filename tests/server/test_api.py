@@ -16,6 +16,7 @@ from serving import API, answers, change, finished, post
 
 import ital
 from ital.collection.store import Store
+from ital.engine import ClusterError
 
 
 class TestCollections:
@@ -517,3 +518,20 @@ def test_new_searches_have_names_of_their_own(client, collection):
     assert (first["name"], second["name"]) == ("Search 1", "Search 2")
     client.delete(f"{API}/searches/{first['id']}")
     assert client.post(f"{API}/searches", json=body).json()["name"] == "Search 1"
+
+
+def test_a_cluster_that_is_gone(client, search, monkeypatch):
+    """It is said, and nothing that was said before is lost."""
+
+    def gone(self, events):
+        raise ClusterError("shard 1 of 2 died 5 times in a row: of hunger")
+
+    monkeypatch.setattr(ital.Search, "replay", gone)
+    url = f"{API}/searches/{search['id']}"
+    response = client.post(f"{url}/answers", json=answers(search, p7="yes"))
+    assert response.status_code == 503
+    assert response.json()["detail"].startswith("shard 1 of 2 died 5 times in a row: of hunger. ")
+    monkeypatch.undo()
+    state = client.get(url).json()
+    response = client.post(f"{url}/answers", json=answers(state, p7="yes"))
+    assert response.status_code == 200, response.text

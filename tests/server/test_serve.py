@@ -135,6 +135,28 @@ def test_searches_outlive_the_server(indexed, tmp_path):
     process.stop()
 
 
+def test_the_same_search_on_a_cluster(indexed, tmp_path):
+    """Begun without one, gone on with on a Ray of the server's own, which ends with it."""
+    database = f"sqlite:///{tmp_path}/s.sqlite"
+    process = Process(indexed, "--database", database, "--no-index").start()
+    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
+    body = {"collection": collection, "relevant": [1], "name": "kept"}
+    state = httpx.post(f"{process.url}{API}/searches", json=body).json()
+    path = f"{API}/searches/{state['id']}"
+    before = httpx.get(f"{process.url}{path}/results").json()["results"]
+    process.stop()
+    process = Process(indexed, "--database", database, "--no-index", "--ray", "local").start()
+    url = f"{process.url}{path}"
+    after = httpx.get(f"{url}/results", timeout=60).json()["results"]
+    assert [one["id"] for one in after] == [one["id"] for one in before]
+    change = {"revision": 1, "key": "k", "answers": {"7": "no", "9": "yes"}}
+    response = httpx.post(f"{url}/answers", json=change, timeout=60)
+    assert response.status_code == 200, response.text
+    assert response.json()["revision"] == 2
+    output = process.stop()
+    assert "Traceback" not in output, output
+
+
 def test_uploads_are_cut_off_where_they_become_too_large(indexed, tmp_path, monkeypatch):
     """Not read to their end, which may never come."""
     monkeypatch.setenv("ITAL_UPLOAD_BYTES", "100000")

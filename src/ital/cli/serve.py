@@ -51,6 +51,14 @@ def serve(
         str | None,
         typer.Option(help="For searches, such as postgresql+psycopg://…; a file if none."),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Have a Ray cluster do the work of searches: HOST:PORT, auto, or local, which "
+            "starts a Ray here and ends it. It opens the collection's files by their paths.",
+        ),
+    ] = None,
     index: Annotated[bool, typer.Option(help="Bring collections up to date first.")] = True,
     json_log: Annotated[bool, typer.Option("--json-log", help="Log as JSON lines.")] = False,
     browser: Annotated[
@@ -80,6 +88,7 @@ def serve(
             "allowed_hosts": tuple(allow_host) if allow_host else None,
             "token": token,
             "database": database,
+            "ray": ray,
         }
         _serve([(folder, to) for folder in folders], given, index, browser)
 

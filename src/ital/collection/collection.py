@@ -22,6 +22,7 @@ from ital.collection.models import Model
 from ital.collection.pictures import Picture, UnreadableError
 from ital.collection.scan import Skipped, is_unicode, open_inside
 from ital.collection.store import EmptyError, Store, StoreError, Table
+from ital.engine import Engine
 from ital.pool import Pool
 from ital.search import Search
 
@@ -44,19 +45,23 @@ class Collection:
         store: Store | None = None,
         table: Table | None = None,
         addresses: npt.NDArray[np.uint64] | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.ids, self.paths, self.root = ids, paths, root
+        self._engine = engine
         self._features, self._store, self._table = features, store, table
         self._addresses = addresses
         self.state = None if table is None else (table.fingerprint, table.version, self._dimension)
         """What it was read from: two that are equal hold the same pictures."""
 
     @classmethod
-    def open(cls, path: str | PathLike[str], model: str | None = None) -> Collection:
+    def open(
+        cls, path: str | PathLike[str], model: str | None = None, engine: Engine | None = None
+    ) -> Collection:
         """The collection of a folder, or in a folder.
 
         ``model`` is the fingerprint of one of several models that a folder was indexed with; the
-        last one used if ``None``.
+        last one used if ``None``. ``engine`` is that of its searches.
         """
         store = Store.find(Path(path))
         known = store.about.models
@@ -69,7 +74,8 @@ class Collection:
         found = mapped.pictures(store, table)
         ids, addresses = (found[name].to_numpy() for name in ("id", "address"))
         paths = mapped.Paths(found["path"])
-        return cls(ids, paths, store.root, store=store, table=table, addresses=addresses)
+        kept = {"store": store, "table": table, "addresses": addresses}
+        return cls(ids, paths, store.root, engine=engine, **kept)
 
     @classmethod
     def from_arrays(
@@ -128,7 +134,7 @@ class Collection:
         kind = None
         if self._store is not None and self._table is not None:
             kind = f"{self._table.fingerprint} {self._dimension}"
-        return Pool(self.features(), self.ids, kind, self.store_id)
+        return Pool(self.features(), self.ids, kind, self.store_id, self._engine)
 
     def search(self, **kwargs: Any) -> Search:
         """A search over the collection, with identifiers instead of row numbers.

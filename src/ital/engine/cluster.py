@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from ital import checks
 from ital.engine.cut import Cut
-from ital.engine.group import Engine, Group
+from ital.engine.group import ClusterError, Engine, Group
 from ital.engine.threads import cores
 
 P = ParamSpec("P")
@@ -49,10 +49,6 @@ _ROOM = 60.0
 
 _LIVES = 5
 """How often in a row an actor may die before it has come to where it was."""
-
-
-class ClusterError(RuntimeError):
-    """The cluster cannot go on with its work. What was said to a search is safe with the search."""
 
 
 def connect(address: str, processors: int | None = None) -> None:

@@ -22,6 +22,10 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
+class ClusterError(RuntimeError):
+    """Shards cannot be reached any more. What was said to a search is safe with the search."""
+
+
 class Group(ABC, Generic[T]):
     """Objects of one kind, one for each shard. Questions and orders are methods of that kind."""
 

@@ -12,6 +12,7 @@ from ital.collection import Collection, index
 from ital.collection.indexer import Progress
 from ital.collection.scan import Skipped
 from ital.collection.store import FOLDER, EmptyError, Store, StoreError
+from ital.engine import Engine
 from ital.server.problems import UnknownError
 
 _REOPEN_SECONDS, _REOPEN_PART = 5.0, 0.05
@@ -42,8 +43,8 @@ class _StoppedError(Exception):
 class Served:
     """A collection, as it is now. Pictures come and go while it is served."""
 
-    def __init__(self, folder: Path, to: Path | None = None) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, to: Path | None = None, engine: Engine | None = None) -> None:
+        self.folder, self._engine = folder, engine
         self.name = folder.resolve().name or str(folder.resolve())
         self.run = Run()
         self._store = Store.create(to or folder / FOLDER, folder)
@@ -69,7 +70,7 @@ class Served:
         """Take up what is on disk now, whoever wrote it."""
         try:
             self.skipped = self._store.skipped()
-            opened = Collection.open(self._store.folder)
+            opened = Collection.open(self._store.folder, engine=self._engine)
         except EmptyError:
             self.current = None
             return

@@ -37,6 +37,8 @@ class ServerSettings(BaseSettings):
     """Needed by everyone who is not on this machine; made up if none is given."""
     database: str | None = None
     """An address for SQLAlchemy; a SQLite file in the user's data folder if none is given."""
+    ray: str | None = None
+    """The address of a Ray cluster, on which searches are then; ``local`` starts one here."""
     idle_seconds: int = Field(default=20, ge=1)
     """How long a connection may keep us waiting for a request, or for the next part of its body."""
     upload_bytes: int = Field(default=64 * MEGABYTE, ge=1)

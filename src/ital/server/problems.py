@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from ital.collection.pictures import UnreadableError
+from ital.engine import ClusterError
 from ital.server import schemas
 
 if TYPE_CHECKING:
@@ -53,6 +54,11 @@ def add_problems(app: FastAPI, searches: Searches) -> None:
     def unreadable(request: Request, error: Exception) -> JSONResponse:
         del request
         return say(415, f"this is no picture that can be read: {error}")
+
+    @app.exception_handler(ClusterError)
+    def unreachable(request: Request, error: Exception) -> JSONResponse:
+        del request
+        return say(503, f"{error}. All that you said is kept.")
 
     @app.exception_handler(RefusedError)
     def refused(request: Request, error: Exception) -> JSONResponse:

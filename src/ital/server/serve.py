@@ -10,6 +10,8 @@ from pathlib import Path
 import platformdirs
 import uvicorn
 
+from ital.engine import Engine
+from ital.extras import needed_for
 from ital.server.app import create_app
 from ital.server.collections import Served
 from ital.server.config import ServerSettings
@@ -33,7 +35,8 @@ def serve(
     """
     with _listen(settings) as listener:
         database = Database(settings.database or _default_database())
-        served = [Served(folder, to) for folder, to in folders]
+        engine = None if settings.ray is None else _cluster(settings.ray)
+        served = [Served(folder, to, engine) for folder, to in folders]
         # Before the indexers: FastAPI silences warnings while it reads our types, and another
         # thread that does the same, as imports do, would take that silence away.
         program = _Uvicorn(Server(settings, served, database))
@@ -42,6 +45,12 @@ def serve(
                 one.start()
         ready(_address(settings, listener.getsockname()[1]))
         program.run([listener])
+
+
+def _cluster(address: str) -> Engine:
+    with needed_for("a server with a cluster"):
+        from ital.engine.cluster import RayEngine
+    return RayEngine(address)
 
 
 def _listen(settings: ServerSettings) -> socket.socket:
