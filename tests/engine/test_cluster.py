@@ -141,7 +141,9 @@ def test_searches_share_the_features_and_go_with_what_they_know(digits):
     assert shards is another.model._shards._shards
     records = [len(shard._record) for shard in shards]
     del one
+    another.suggest(2)
     assert all(len(shard._record) < n for shard, n in zip(shards, records, strict=True))
+    assert another.results(9).ids.tolist() == alone.results(9).ids.tolist()
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

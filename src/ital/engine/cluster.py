@@ -202,7 +202,8 @@ class _Shard:
     def __init__(self, share: float, name: str) -> None:
         self._share, self._name = share, name
         self._record: list[tuple[int, str, Sequence[Any]]] = []
-        self._lock = threading.RLock()
+        self._dropped: list[int] = []
+        self._lock = threading.Lock()
         self._generation = 0
         self._actor: Any = self._start()
 
@@ -215,6 +216,7 @@ class _Shard:
         """
         entry = key, method, args
         with self._lock:
+            self._forget()
             if recorded:
                 self._record.append(entry)
             generation, reference = self._generation, self._send(*entry)
@@ -235,11 +237,17 @@ class _Shard:
         return outcome
 
     def drop(self, key: int) -> None:
-        """Forget an object."""
-        with self._lock:
+        """Forget an object, when there is something else to do.
+
+        The collector of garbage may call this at any moment, with whatever lock in its hands.
+        """
+        self._dropped.append(key)
+
+    def _forget(self) -> None:
+        while self._dropped:
+            key = self._dropped.pop()
             self._record = [one for one in self._record if one[0] != key]
-            if ray.is_initialized():
-                self._actor.drop.remote(key)
+            self._actor.drop.remote(key)
 
     def _send(self, key: int, method: str, args: Sequence[Any]) -> Any:
         return getattr(self._actor, method).remote(key, *args)
