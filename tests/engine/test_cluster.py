@@ -24,7 +24,11 @@ from ital.pool import Pool
 def folder():
     """That of a real Ray with room for all actors of these tests, whatever this machine has."""
     # In the folder of a test its sockets would have names that are too long.
-    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("RAY_worker_niceness", "0")  # other tests would leave its workers no time
         ray.init(
             num_cpus=12,
             include_dashboard=False,
