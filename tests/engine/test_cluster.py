@@ -17,6 +17,7 @@ from playing import EVERYWHERE, assert_alike, played
 from ital import RayEngine, Search
 from ital.engine import cluster
 from ital.evaluation.datasets import load
+from ital.features import Features
 from ital.pool import Pool
 
 
@@ -171,6 +172,12 @@ def test_files_are_opened_by_the_actors_and_not_sent(order, digits, tmp_path, mo
 
 def test_what_fails_in_an_actor_fails_here_as_it_would_have(digits):
     features = digits.train[:40].astype(float)
+    pool = Pool(features, engine=RayEngine("auto", 2))
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        pool.squared_distances(np.zeros((1, 3)))
+    with pytest.raises(TypeError, match="argument"):
+        pool.slices.build(Features.vectors)
+    assert pool.squared_distances(features[:1]).shape == (1, 40)
     features[3, 2] = np.nan
     with pytest.raises(ValueError, match="features"):
         Search(features, engine=RayEngine("auto", 2))

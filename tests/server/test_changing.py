@@ -111,7 +111,7 @@ def test_copies_of_a_collection_are_not_served_together(folder, tmp_path):
 
 
 def test_the_indexer_ends_whatever_happens(folder, make_client, monkeypatch):
-    def fail(*arguments):
+    def fail(*arguments, **options):
         raise RuntimeError("lance is not well")
 
     with make_client(folder, index=True) as client:
