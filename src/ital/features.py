@@ -17,9 +17,6 @@ from ital.gaussian import FloatArray
 BLOCK_ELEMENTS = 1 << 16
 """Features converted at a time: 512 KB in double precision, which a second-level cache holds."""
 
-_SINGLES = (np.float32, np.float16)
-"""Types whose numbers single precision has all digits of."""
-
 _FEW_VECTORS = 16
 """Up to which products with features in single precision need no conversion of these."""
 
@@ -164,7 +161,7 @@ class Features:
 
         Few calls for a block, each of which may have to wait for the interpreter's lock.
         """
-        if self.array.dtype in _SINGLES and len(vectors) <= _FEW_VECTORS:
+        if self.array.dtype == np.float32 and len(vectors) <= _FEW_VECTORS:
             parts = _in_singles(vectors)
             if parts is not None:
                 return self._multiplying_singles(parts, len(vectors), rows)
@@ -183,28 +180,20 @@ class Features:
     ) -> Callable[[int, int], FloatArray]:
         """The same of features in single precision, summed up in double precision as they are read.
 
-        ``parts`` are those that the vectors, ``count`` of them, are sums of. Features in half
-        precision are brought to single precision on the way.
+        ``parts`` are those that the vectors, ``count`` of them, are sums of.
         """
         packed = numkong.dots_pack(parts)
-        halves = None if self.array.dtype == np.float32 else self._converting(rows, np.float32)
 
         def multiply(lo: int, hi: int) -> FloatArray:
-            if halves is None:
-                block = self.array[lo:hi] if rows is None else self.array[rows[lo:hi]]
-                products = np.asarray(numkong.dots_packed(np.ascontiguousarray(block), packed))
-            else:
-                products = np.empty((hi - lo, len(parts)))
-                for start, part in halves(lo, hi):
-                    found = np.asarray(numkong.dots_packed(part, packed))
-                    products[start - lo :][: len(part)] = found
+            block = self.array[lo:hi] if rows is None else self.array[rows[lo:hi]]
+            products = np.asarray(numkong.dots_packed(np.ascontiguousarray(block), packed))
             return products if len(parts) == count else products[:, :count] + products[:, count:]
 
         return multiply
 
     def _converting(
-        self, rows: Rows | None = None, dtype: type[np.floating[Any]] = np.float64
-    ) -> Callable[[int, int], Iterator[tuple[int, npt.NDArray[Any]]]]:
+        self, rows: Rows | None = None
+    ) -> Callable[[int, int], Iterator[tuple[int, FloatArray]]]:
         """What gives blocks of features in double precision, each to be used before the next.
 
         They are of images of the slice, or of ``rows``, and come with the number of the first one.
@@ -214,7 +203,7 @@ class Features:
 
         def convert(lo: int, hi: int) -> Iterator[tuple[int, FloatArray]]:
             if not hasattr(buffers, "block"):
-                buffers.block = np.empty((min(step, size), self.dimension), dtype)
+                buffers.block = np.empty((min(step, size), self.dimension))
             for start in range(lo, hi, step):
                 part = slice(start, min(hi, start + step))
                 block = buffers.block[: part.stop - start]
