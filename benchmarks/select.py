@@ -34,8 +34,6 @@ sys.path[0] += "/../tests"
 import argparse
 import json
 import statistics
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,40 +51,12 @@ from ital.prior import Conditioned
 from ital.strategies.greedy import Greedy
 from ital.strategies.information import ITAL
 
+sys.path.insert(0, str(Path(__file__).parent))
+from pools import clustered, rested, seconds
+
 ROUNDS = 10
 BATCH = 4
-CLUSTERS = 100
 STRATEGIES = ("context", "ital")
-PAUSE = 0.1
-
-
-def clustered(
-    n: int, d: int, spectrum: str = "falling"
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-    rng = np.random.default_rng(0)
-    power = -0.5 if spectrum == "falling" else 0.0
-    deviations = (np.arange(1, d + 1) ** power).astype(np.float32)
-    centres = deviations * rng.standard_normal((CLUSTERS, d), dtype=np.float32)
-    cluster = rng.integers(CLUSTERS, size=n)
-    features = np.empty((n, d), dtype=np.float32)
-    for lo in range(0, n, 10_000):
-        part = slice(lo, lo + 10_000)
-        noise = rng.standard_normal((len(cluster[part]), d), dtype=np.float32)
-        block = centres[cluster[part]] + 0.7 * deviations * noise
-        features[part] = block / np.linalg.norm(block, axis=1, keepdims=True)
-    return features, cluster
-
-
-def seconds(work: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def rested(work: Callable[[], Any]) -> float:
-    """Seconds after a pause, which BLAS threads spin through, so that they are in nobody's way."""
-    time.sleep(PAUSE)
-    return seconds(work)
 
 
 def resident_peak(reset: bool = False) -> float:

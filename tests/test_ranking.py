@@ -2,41 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from generators import seeds
 from ital import Search
-from ital.ranking import Ranking, evenly, largest
-
-
-@given(st.lists(st.integers(-3, 3), min_size=1, max_size=200), st.integers(1, 250))
-def test_is_a_stable_sort_cut_short(values, count):
-    values = np.array(values, dtype=float)
-    expected = sorted(range(len(values)), key=lambda i: (-values[i], i))
-    assert largest(values, count).tolist() == expected[:count]
-    assert largest(values).tolist() == expected
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.integers(1, 400))
-def test_samples(worth, count):
-    places, chances = evenly(np.array(worth), count)
-    assert len(places) == min(count, len(worth))
-    assert (np.diff(places) > 0).all()
-    assert ((chances > 0) & (chances <= 1)).all()
-    if count >= len(worth):
-        assert places.tolist() == list(range(len(worth)))
-        assert (chances == 1).all()
-
-
-@given(seeds, st.integers(50, 400))
-def test_a_sample_stands_for_all(seed, count):
-    """The sum of what it stands for is that of all, within one part in so many as are drawn."""
-    worth = np.sort(np.random.default_rng(seed).beta(0.05, 1.0, 5000))[::-1]
-    places, chances = evenly(worth, count)
-    assert (worth[places] / chances).sum() == pytest.approx(worth.sum(), rel=3 / count)
-    drawn = worth[places][chances < 1] / chances[chances < 1]
-    np.testing.assert_allclose(drawn, drawn[:1].repeat(len(drawn)))
+from ital.order import largest
+from ital.ranking import Ranking
 
 
 @pytest.mark.parametrize("base_rate", [None, "learn"])

@@ -15,6 +15,7 @@ makes the variance of the second sum the least.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,15 +23,21 @@ from scipy import linalg
 
 from ital import gaussian
 from ital.checks import IntArray
+from ital.engine import for_blocks
 from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
-from ital.ranking import Ranking, evenly
+from ital.order import evenly
+from ital.prior import Belief
+from ital.ranking import Ranking
 
 IMAGES = 400
 """In the sample, at the most."""
 
 DRAWS = 1000
 """The ends of an 80 % interval are then quantiles that are right within a hundredth."""
+
+_BLOCK = 64
+"""Draws that a thread makes at a time."""
 
 _ADDED = (1e-9, 1e-7, 1e-5, 1e-3, 1.0)
 """To variances, in units of the largest: the first with which rounding leaves a root."""
@@ -54,15 +61,23 @@ class Census:
         """The same for the same labels: chance is seeded with their number."""
         rng = np.random.default_rng(len(model.labels))
         expected = ranking.probabilities
-        blurred = model.belief.blurred(ranking.means, model.variance[ranking.rows])
-        places, chances = evenly(deviations(gaussian.positive_probability(*blurred)), IMAGES)
+        spread = model.scores(partial(_blurred_deviations, belief=model.belief))
+        places, chances = evenly(spread[ranking.rows], IMAGES)
         rows = ranking.rows[places]
         scales, borders = model.belief.draws(DRAWS, rng)
-        process = rng.standard_normal((DRAWS, len(rows))) @ root(model.joint(rows, keep=False)[1]).T
-        process *= np.sqrt(scales / model.scale)[:, None]
-        process += model.mean[rows] + (model.belief.border - borders)[:, None]
+        mean, covariance = model.joint(rows, keep=False)
+        lower, normal = root(covariance), rng.standard_normal((DRAWS, len(rows)))
+        factors, shifts = np.sqrt(scales / model.scale), model.belief.border - borders
         excess = np.zeros((DRAWS, 1 + len(rows)), dtype=np.float32)
-        np.cumsum(((process > 0) - expected[places]) / chances, axis=1, out=excess[:, 1:])
+
+        def draw(lo: int, hi: int) -> None:
+            process = normal[lo:hi] @ lower.T
+            process *= factors[lo:hi, None]
+            process += mean + shifts[lo:hi, None]
+            surplus = ((process > 0) - expected[places]) / chances
+            np.cumsum(surplus, axis=1, out=excess[lo:hi, 1:])
+
+        for_blocks(draw, DRAWS, _BLOCK)
         return Census(np.append(0.0, np.cumsum(expected)), places, chances, excess)
 
     def relevant(self, first: int) -> FloatArray:
@@ -70,6 +85,11 @@ class Census:
         sampled = np.searchsorted(self.places, first)
         drawn: FloatArray = np.clip(self.sums[first] + self.excess[:, sampled], 0.0, first)
         return drawn
+
+
+def _blurred_deviations(mean: FloatArray, variance: FloatArray, belief: Belief) -> FloatArray:
+    """Those of whether images are relevant, with what is not known of the belief in them."""
+    return deviations(gaussian.positive_probability(*belief.blurred(mean, variance)))
 
 
 def deviations(probabilities: FloatArray) -> FloatArray:

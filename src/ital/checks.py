@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NewType
 
 import numpy as np
 import numpy.typing as npt
+
+Identifier = NewType("Identifier", int)
+"""What an image is called, wherever it is; a negative number for a vector from outside."""
+
+Row = NewType("Row", int)
+"""Where an image is in a pool; a negative number for a vector from outside, which is not in it."""
 
 IntArray = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.integer[Any]]

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ital.baserate import BaseRate, prior_of
+from ital.checks import Row
 from ital.gaussian import FloatArray, positive_probability
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
@@ -58,7 +59,7 @@ class RelevanceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kernel = Kernel.over(pool, self.length_scale, self.variance, self.noise)
         self.model_ = RelevanceModel(pool, kernel, prior_of(self.base_rate))
         relevant = number == len(self.classes_) - 1
-        self.model_.update({i: 1.0 if one else -1.0 for i, one in enumerate(relevant)})
+        self.model_.update({Row(i): 1.0 if one else -1.0 for i, one in enumerate(relevant)})
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803

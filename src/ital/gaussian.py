@@ -184,6 +184,11 @@ def binary_entropy(probability: FloatArray) -> FloatArray:
     return result
 
 
+def relevance_entropy(mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Entropy in nats of the sign of Gaussians, element by element."""
+    return binary_entropy(positive_probability(mean, variance))
+
+
 def sign_entropy(mean: npt.ArrayLike, variance: npt.ArrayLike) -> FloatArray:
     """About the entropy of the sign of Gaussians, in nats: log(2) exp(-rate mean^2 / variance).
 

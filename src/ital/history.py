@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ital.checks import Identifier
 from ital.gaussian import FloatArray
 from ital.user import UserModel
 
@@ -18,15 +19,15 @@ class Event:
     """One query or one round of answers, which ``undo`` takes back as a whole."""
 
     kind: Literal["query", "answer"]
-    labels: dict[int, int]
-    """1, -1, or 0 for unnameable, by index; by a negative number for a vector from outside."""
-    vectors: dict[int, FloatArray] = field(default_factory=dict)
+    labels: dict[Identifier, int]
+    """1, -1, or 0 for unnameable, by what images are called."""
+    vectors: dict[Identifier, FloatArray] = field(default_factory=dict)
     """The vectors from outside."""
 
 
-def outside(number: int) -> int:
+def outside(number: int) -> Identifier:
     """The name of a vector from outside: -1 for number 0, -2 for 1, and so on."""
-    return -1 - number
+    return Identifier(-1 - number)
 
 
 @dataclass
@@ -36,9 +37,9 @@ class History:
     events: list[Event] = field(default_factory=list)
 
     @property
-    def labels(self) -> dict[int, int]:
+    def labels(self) -> dict[Identifier, int]:
         """The latest label of every image, in the order in which images came to have one."""
-        labels: dict[int, int] = {}
+        labels: dict[Identifier, int] = {}
         for event in self.events:
             for image, label in event.labels.items():
                 if not labels.get(image):
@@ -47,17 +48,17 @@ class History:
         return labels
 
     @property
-    def vectors(self) -> dict[int, FloatArray]:
+    def vectors(self) -> dict[Identifier, FloatArray]:
         """All vectors from outside, by name."""
         return {name: vector for event in self.events for name, vector in event.vectors.items()}
 
     @property
-    def examples(self) -> set[int]:
+    def examples(self) -> set[Identifier]:
         """Images whose label is the person's own choice, and no answer to a question.
 
         An answer that says the same of an example once more leaves it one.
         """
-        chosen: dict[int, int] = {}
+        chosen: dict[Identifier, int] = {}
         for event in self.events:
             for image, label in event.labels.items():
                 if event.kind == "query":
@@ -66,10 +67,10 @@ class History:
                     chosen.pop(image, None)
         return set(chosen)
 
-    def next_name(self, taken: Mapping[int, FloatArray]) -> int:
+    def next_name(self, taken: Mapping[Identifier, FloatArray]) -> Identifier:
         """The name for the next vector from outside."""
         names = [*taken, *self.vectors]
-        return min(names, default=outside(-1)) - 1
+        return Identifier(min(names, default=outside(-1)) - 1)
 
     def user(self, contradictions: int = 0) -> UserModel:
         """A user who skips and errs as often as this one did so far.
@@ -77,7 +78,7 @@ class History:
         Mistakes are answers that were corrected later, and ``contradictions`` that still stand. At
         most every second answer is taken for one.
         """
-        said: dict[int, int] = {}
+        said: dict[Identifier, int] = {}
         answers = skips = corrections = 0
         for event in self.events:
             if event.kind == "answer":

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ital import census, gaussian
-from ital.checks import IntArray
+from ital.checks import Identifier, IntArray
+from ital.engine import one_blas_thread
 from ital.gaussian import FloatArray
 from ital.search import Search
 from ital.user import UserModel
@@ -94,6 +95,7 @@ def balanced(points: list[Threshold]) -> Threshold:
     return alike[len(alike) // 2]
 
 
+@one_blas_thread()
 def outlook(search: Search, batch: IntArray) -> float | None:
     """Which part of what is relevant the answers to a batch are expected to change, from 0 to 1.
 
@@ -105,7 +107,7 @@ def outlook(search: Search, batch: IntArray) -> float | None:
     model, ranking, counted = search.model, search.ranking(), search.census()
     rng = np.random.default_rng(len(model.labels))
     rows = ranking.rows[counted.places]
-    asked = np.array([model.pool.row(int(one)) for one in batch])
+    asked = np.array([model.pool.row(Identifier(int(one))) for one in batch])
     answers, times = np.unique(
         _answers(*model.joint(asked), search.user, rng), axis=0, return_counts=True
     )

@@ -13,18 +13,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.linalg import cholesky
 
 from ital import gaussian
-from ital.checks import Rows
+from ital.candidates import Candidates
+from ital.checks import IntArray, Row, Rows
+from ital.engine import Group
 from ital.factor import AT_ONCE, Factor, solve
 from ital.gaussian import FloatArray
 from ital.kernel import Kernel
 from ital.pool import Pool
 from ital.prior import PAPER, Belief, Evidence, Prior, PriorSlice
-from ital.shard import Shard
+from ital.shard import Score, Shard
+
+T = TypeVar("T")
 
 _SAMPLE = 2048
 """Evenly spaced images that stand for the pool where a belief is chosen."""
@@ -53,12 +58,14 @@ class RelevanceModel:
         self._sample_variances = self.moments(pool.sample(_SAMPLE))[1]
         self._mean_variance = float(self._sample_variances.mean())
         self._mistake = 0.0
-        self._names: list[int] = []
+        self._names: list[Row] = []
         self._labels = np.empty(0)
         self._asked = np.empty(0, dtype=bool)
         self._factor = Factor(self._covariance, pool.dimension)
         self._weights = np.empty(0)
         self._kept: set[int] = set()
+        self._examples: tuple[bytes, bytes] | None = None
+        self._example_columns = np.empty((0, 0))
         self._believe()
 
     @property
@@ -81,7 +88,7 @@ class RelevanceModel:
         return self.belief.scale
 
     @property
-    def labels(self) -> dict[int, float]:
+    def labels(self) -> dict[Row, float]:
         """Labels by name, in the order in which the model holds them."""
         return dict(zip(self._names, self._labels.tolist(), strict=True))
 
@@ -133,12 +140,12 @@ class RelevanceModel:
 
     def update(
         self,
-        labels: Mapping[int, float | None],
-        vectors: Mapping[int, FloatArray] | None = None,
-        examples: Collection[int] = (),
+        labels: Mapping[Row, float | None],
+        vectors: Mapping[Row, FloatArray] | None = None,
+        examples: Collection[Row] = (),
     ) -> None:
         """Add, change and (``None``) remove labels, many at once, as ``become`` takes them."""
-        wanted: dict[int, float | None] = {**self.labels, **labels}
+        wanted: dict[Row, float | None] = {**self.labels, **labels}
         chosen = {name for name, asked in zip(self._names, self._asked, strict=True) if not asked}
         self.become(
             {name: label for name, label in wanted.items() if label is not None},
@@ -148,9 +155,9 @@ class RelevanceModel:
 
     def become(
         self,
-        labels: Mapping[int, float],
-        vectors: Mapping[int, FloatArray] | None = None,
-        examples: Collection[int] = (),
+        labels: Mapping[Row, float],
+        vectors: Mapping[Row, FloatArray] | None = None,
+        examples: Collection[Row] = (),
     ) -> None:
         """Have just these labels, in this order, with as little work as can be.
 
@@ -206,7 +213,8 @@ class RelevanceModel:
     def prior_joint(self, images: Rows) -> tuple[FloatArray, FloatArray]:
         """Covariances and variances of some images before the first label."""
         slices = self._covariance.slices
-        covariances = slices.gather(PriorSlice.covariances, images, *self._observed(images))
+        vectors, averages, _ = self._given(images)
+        covariances = slices.gather(PriorSlice.covariances, images, vectors, averages)
         return self.scale * covariances, self.scale * slices.gather(PriorSlice.variances, images)
 
     def covariances(self, images: Rows, rows: Rows | None = None, keep: bool = True) -> FloatArray:
@@ -220,10 +228,22 @@ class RelevanceModel:
             found *= self.scale
         return found
 
+    def keep_covariances(self, images: Rows) -> None:
+        """Have shards keep posterior covariances with all images, for who lives beside them."""
+        missing = np.array([i for i in images.tolist() if i not in self._kept], dtype=np.int64)
+        if missing.size:
+            self._shards.tell(Shard.keep, missing.tolist(), *self._given(missing))
+            self._kept.update(missing.tolist())
+
+    def beside(self, make: Callable[..., T], *args: Any) -> Group[T]:
+        """Objects made of the shards, each where its shard is."""
+        return self._shards.build(make, *args)
+
     def forget_covariances(self) -> None:
         """Let go of covariances that were kept, so that what follows computes the same numbers."""
-        self._shards.tell(Shard.forget)
-        self._kept = set()
+        if self._kept:
+            self._shards.tell(Shard.forget)
+            self._kept = set()
 
     def joint(self, batch: Rows, keep: bool = True) -> tuple[FloatArray, FloatArray]:
         """Predictive mean and covariance of a batch, without noise."""
@@ -271,16 +291,24 @@ class RelevanceModel:
         mean: FloatArray = self.prior.mean - self.belief.border + columns.T @ self._weights
         return mean, columns
 
+    def scores(self, score: Score, rows: Rows | None = None) -> FloatArray:
+        """How much images are wanted, of the pool or of some."""
+        return self._shards.gather(Shard.scores, rows, score)
+
+    def best(self, count: int, score: Score, candidates: Candidates) -> IntArray:
+        """The candidates that are wanted most, in falling order; of equal ones the lower row."""
+        return self._shards.best(Shard.best, count, candidates, score)[0]
+
     def probabilities(self, rows: Rows | None = None) -> FloatArray:
         """P(R = 1), eq. (5), of the pool or of some of its images."""
-        return gaussian.positive_probability(*self.moments(rows))
+        return self.scores(gaussian.positive_probability, rows)
 
     @property
     def expected(self) -> float:
         """How many images of the pool are relevant: the sum of P(R = 1)."""
         return sum(self._shards.ask(Shard.expected))
 
-    def contributions(self, row: int) -> dict[int, float]:
+    def contributions(self, row: Row) -> dict[Row, float]:
         """What each label adds to the predictive mean of an image, by name.
 
         The mean is that of the prior and a sum over the labelled images, k(x, x_j) a_j with
@@ -295,16 +323,15 @@ class RelevanceModel:
 
     def entropies(self, rows: Rows | None = None) -> FloatArray:
         """H(R) in nats of each image of the pool, or of some, for itself."""
-        return gaussian.binary_entropy(self.probabilities(rows))
+        return self.scores(gaussian.relevance_entropy, rows)
 
     def _believe(self) -> None:
         """Have the prior choose scale and border anew."""
         readings, noises = self._readings()
         pivots, asked = self._factor.lower.diagonal(), self._asked
         # The examples of a query come first. Given these alone, a few images stand for the pool.
-        examples, rows = int(np.argmax([*asked, True])), self.pool.sample(_SAMPLE)
-        columns = self._shards.gather(Shard.columns, rows, examples)
-        prior = self._sample_variances
+        examples = int(np.argmax([*asked, True]))
+        columns, prior = self._given_examples(examples), self._sample_variances
         belief = self.prior.belief(
             Evidence(
                 self.prior.mean + self._weights[:examples] @ columns,
@@ -321,18 +348,31 @@ class RelevanceModel:
         before, self.belief = self.belief, belief
         self._shards.tell(Shard.adjust, belief.scale / before.scale, before.border - belief.border)
 
+    def _given_examples(self, count: int) -> FloatArray:
+        """The first rows of V at the images that stand for the pool; asked for where they change.
+
+        They are L^-1 k(examples, images), and nothing else.
+        """
+        what = self._factor.vectors[:count].tobytes(), self._factor.lower[:count, :count].tobytes()
+        if what != self._examples:
+            rows = self.pool.sample(_SAMPLE)
+            self._example_columns = self._shards.gather(Shard.columns, rows, count)
+            self._examples = what
+        return self._example_columns
+
     def _add(
         self,
-        names: list[int],
-        labels: Mapping[int, float],
-        vectors: Mapping[int, FloatArray],
-        examples: Collection[int],
+        names: list[Row],
+        labels: Mapping[Row, float],
+        vectors: Mapping[Row, FloatArray],
+        examples: Collection[Row],
     ) -> None:
         """Add a few labels: new rows of V, and with them mean and variance."""
-        new_vectors = np.stack(
-            [vectors[n] if n < 0 else self.pool.vectors(np.array([n]))[0] for n in names]
-        )
-        count = len(names)
+        count, rows = len(names), np.array(names)
+        new_vectors = np.empty((count, self.pool.dimension))
+        new_vectors[rows >= 0] = self.pool.vectors(rows[rows >= 0])
+        for place in np.flatnonzero(rows < 0):
+            new_vectors[place] = vectors[names[place]]
         self._names += names
         self._labels = np.append(self._labels, [labels[name] for name in names])
         self._asked = np.append(self._asked, [name not in examples for name in names])
@@ -376,25 +416,19 @@ class RelevanceModel:
 
     def _kept_covariances(self, images: Rows, rows: Rows | None) -> FloatArray:
         names = images.tolist()
-        missing = np.array([name for name in names if name not in self._kept], dtype=np.int64)
-        if missing.size:
-            if rows is not None and len(rows) <= _WHOLE_SHARE * len(self.pool):
-                return self._fresh(images, rows)
-            self._shards.tell(Shard.keep, missing.tolist(), *self._given(missing))
-            self._kept.update(missing.tolist())
+        few = rows is not None and len(rows) <= _WHOLE_SHARE * len(self.pool)
+        if few and not self._kept.issuperset(names):
+            return self._fresh(images, rows)
+        self.keep_covariances(images)
         return self._shards.gather(Shard.kept, rows, names)
 
     def _fresh(self, images: Rows, rows: Rows | None = None) -> FloatArray:
         return self._shards.gather(Shard.covariances, rows, *self._given(images))
 
-    def _observed(self, images: Rows) -> tuple[FloatArray, FloatArray]:
-        """Vectors of images, and V_0 of them."""
-        averages = self._covariance.slices.gather(PriorSlice.averages, images)
-        return self.pool.vectors(images), averages
-
     def _given(self, images: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """And columns of V: all that a shard needs to tell how alike they are to images of its."""
-        return *self._observed(images), self._shards.gather(Shard.columns, images)
+        """Vectors, V_0 and columns of V: what a shard needs to tell how alike its images are."""
+        given, d = self._shards.gather(Shard.given, images), self.pool.dimension
+        return np.ascontiguousarray(given[:d].T), given[d], given[d + 1 :]
 
     def _whole(self, question: Callable[..., FloatArray]) -> FloatArray:
         array = self._shards.gather(question, None).view()

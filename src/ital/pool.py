@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ital import checks
-from ital.checks import IntArray, Rows
+from ital.checks import Identifier, IntArray, Row, Rows
 from ital.engine import Engine, ThreadEngine, for_blocks
 from ital.features import BLOCK_ELEMENTS, Features
 from ital.gaussian import FloatArray
@@ -103,24 +103,24 @@ class Pool:
         """The names of the images in some rows."""
         return np.asarray(rows if self.ids is None else self.ids[rows], dtype=np.int64)
 
-    def identifier(self, image: Any, name: str) -> int:
+    def identifier(self, image: Any, name: str) -> Identifier:
         """``image`` as the name of an image of the pool; ``name`` is that of the argument."""
         if self.ids is None:
-            return checks.index(image, name, len(self))
-        if checks.whole_number(image, name, least=0) not in self:
+            return Identifier(checks.index(image, name, len(self)))
+        if Identifier(checks.whole_number(image, name, least=0)) not in self:
             raise IndexError(f"{name} must be an identifier of an image of the pool, got {image!r}")
-        return int(image)
+        return Identifier(int(image))
 
-    def __contains__(self, image: int) -> bool:
+    def __contains__(self, image: Identifier) -> bool:
         """Whether an image of this name is in the pool."""
         return self.row(image) is not None
 
-    def row(self, image: int) -> int | None:
+    def row(self, image: Identifier) -> Row | None:
         """Where an image is, or ``None`` if it is not in the pool."""
         if self.ids is None:
-            return image if 0 <= image < len(self) else None
+            return Row(image) if 0 <= image < len(self) else None
         row = int(np.searchsorted(self.ids, image))
-        return row if row < len(self) and self.ids[row] == image else None
+        return Row(row) if row < len(self) and self.ids[row] == image else None
 
     def vectors(self, rows: Rows) -> FloatArray:
         """The features of some images in double precision."""

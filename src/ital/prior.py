@@ -68,11 +68,11 @@ class PriorSlice:
         sample: FloatArray | None = None,
         deviation: float = 1.0,
     ) -> None:
-        self._features, self._kernel = features, kernel
+        self.features, self._kernel = features, kernel
         self._average = None if sample is None else features.mean_of(sample, kernel) / deviation
 
     def __len__(self) -> int:
-        return len(self._features)
+        return len(self.features)
 
     def averages(self, rows: Rows) -> FloatArray:
         """V_0 of images; 0 if there is none."""
@@ -86,18 +86,23 @@ class PriorSlice:
         average = self._average if rows is None else self._average[rows]
         return np.maximum(variances - average**2, 0.0)
 
+    def kernel(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
+        """That of eq. (4) between vectors and images, shape (vectors, images)."""
+        return self.features.squared_distances(vectors, self._kernel, rows)
+
     def covariances(
         self, vectors: FloatArray, averages: FloatArray, rows: Rows | None = None
     ) -> FloatArray:
         """Of vectors, of which ``averages`` are V_0, with images, shape (vectors, images)."""
-        covariances = self._features.squared_distances(vectors, self._kernel, rows)
-        return self._less(covariances, averages, slice(None) if rows is None else rows)
+        return self._less(
+            self.kernel(vectors, rows), averages, slice(None) if rows is None else rows
+        )
 
     def measuring(
         self, vectors: FloatArray, averages: FloatArray
     ) -> Callable[[int, int], FloatArray]:
         """What gives the same with the images from one to another."""
-        measure = self._features.measuring(vectors)
+        measure = self.features.measuring(vectors)
 
         def covariances(lo: int, hi: int) -> FloatArray:
             kernel = np.ascontiguousarray(self._kernel(measure(lo, hi)).T)

@@ -1,4 +1,4 @@
-"""The order of images, and the largest values, with ties to the lower index."""
+"""The one order in which images are shown, counted and taken away."""
 
 from __future__ import annotations
 
@@ -9,42 +9,7 @@ import numpy as np
 from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
-
-_LEAST_WORTH = 1e-9
-"""Of an image, so that all have a chance to be in a sample."""
-
-
-def largest(values: FloatArray, count: int | None = None) -> IntArray:
-    """Indices of the ``count`` largest values, or of all, in falling order."""
-    if count is None or 8 * count >= len(values):
-        order: IntArray = np.argsort(-values, kind="stable")[:count]
-        return order
-    threshold = np.partition(values, len(values) - count)[len(values) - count]
-    above = np.flatnonzero(values > threshold)
-    equal = np.flatnonzero(values == threshold)[: count - above.size]
-    return np.append(above[np.argsort(-values[above], kind="stable")], equal)
-
-
-def evenly(worth: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
-    """Places of at most ``count`` images, evenly along a ranking, and the chance that each had.
-
-    Chances are in proportion to what an image is ``worth``, at most 1, and 1 for those that are
-    worth most, so that sums over these places, divided by their chances, stand for sums over all.
-    """
-    if len(worth) <= count:
-        return np.arange(len(worth)), np.ones(len(worth))
-    worth = np.maximum(worth, _LEAST_WORTH)
-    certain = np.zeros(len(worth), dtype=bool)
-    while True:
-        # What those that are in for certain leave is for the others.
-        shares = worth * ((count - certain.sum()) / worth[~certain].sum())
-        chances = np.where(certain, 1.0, np.minimum(shares, 1.0))
-        if np.array_equal(chances >= 1, certain):
-            break
-        certain = chances >= 1
-    reached = np.floor(np.cumsum(chances) + 0.5)
-    places = np.flatnonzero(np.diff(reached, prepend=0.0) > 0)
-    return places, chances[places]
+from ital.order import largest
 
 
 @dataclass(frozen=True)
@@ -64,9 +29,10 @@ class Ranking:
 
     @staticmethod
     def of(model: RelevanceModel) -> Ranking:
-        rows = largest(model.mean)
+        mean = model.mean
+        rows = largest(mean)
         probabilities = model.prior.along_ranking(model.probabilities()[rows])
-        return Ranking(rows, model.mean[rows], probabilities)
+        return Ranking(rows, mean[rows], probabilities)
 
     def __len__(self) -> int:
         return len(self.rows)

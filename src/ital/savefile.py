@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ital import checks, durable, strategies
+from ital.checks import Identifier
+from ital.gaussian import FloatArray
 from ital.history import Event
 from ital.pool import HASHED, Pool
 from ital.strategies import Strategy
@@ -135,11 +137,11 @@ def _strategy(settings: dict[str, Any]) -> Strategy:
 def _event(saved: dict[str, Any], pool: Pool) -> Event:
     if saved["kind"] not in ("query", "answer"):
         raise ValueError(f"kind must be 'query' or 'answer', got {saved['kind']!r}")
-    vectors = {}
+    vectors: dict[Identifier, FloatArray] = {}
     for name, vector in saved["vectors"]:
         if type(name) is not int or name >= 0 or name in vectors:
             raise ValueError(f"the name of a vector must be a new negative number, got {name!r}")
-        vectors[name] = checks.vector(vector, "vector", pool.dimension)
+        vectors[Identifier(name)] = checks.vector(vector, "vector", pool.dimension)
     labels = {}
     for image, label in saved["labels"]:
         if type(image) is not int or image not in vectors:

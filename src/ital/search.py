@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from ital import checks, savefile, strategies
 from ital.baserate import BaseRate, prior_of
+from ital.candidates import Unlabelled
 from ital.census import Census
-from ital.checks import IntArray
+from ital.checks import Identifier, IntArray, Row
 from ital.engine import Engine, one_blas_thread
 from ital.gaussian import FloatArray
 from ital.history import Event, History
@@ -136,7 +137,7 @@ class Search:
 
     @property
     @in_turn
-    def labels(self) -> dict[int, bool | None]:
+    def labels(self) -> dict[Identifier, bool | None]:
         """What is known of images of the pool: relevant, irrelevant or (``None``) unnameable."""
         return {
             image: None if label == 0 else label > 0
@@ -150,8 +151,8 @@ class Search:
 
         May be called again to add to the query.
         """
-        labels: dict[int, int] = {}
-        vectors: dict[int, FloatArray] = {}
+        labels: dict[Identifier, int] = {}
+        vectors: dict[Identifier, FloatArray] = {}
         for examples, label, name in ((relevant, 1, "relevant"), (irrelevant, -1, "irrelevant")):
             for example in _examples(examples, name):
                 if isinstance(example, np.ndarray):
@@ -175,8 +176,8 @@ class Search:
         self._require_query("suggest")
         pool = self.model.pool
         known = [pool.row(image) for image in self._history.labels if image in pool]
-        candidates = np.delete(np.arange(len(self)), np.array(known, dtype=np.int64))
-        if not candidates.size:
+        candidates = Unlabelled.of(len(self), np.array(known, dtype=np.int64))
+        if not len(candidates):
             raise RuntimeError(f"suggest has no image left to ask about: all {len(self)} are known")
         self.strategy.check_size(min(k, len(candidates)), "k")
         # Asked again, it says the same, to the last digit.
@@ -195,7 +196,7 @@ class Search:
         """
         if not isinstance(answers, Mapping):
             raise TypeError(f"answers must be a mapping from index to answer, got {answers!r}")
-        labels: dict[int, int] = {}
+        labels: dict[Identifier, int] = {}
         for image, answer in answers.items():
             labels[self.model.pool.identifier(image, "image")] = _label(image, answer)
         if not self._history.events:
@@ -231,14 +232,16 @@ class Search:
     def ranking(self) -> Ranking:
         """All images in the order of ``results``, by row number; sorted once after each change."""
         if self._ranking is None:
-            self._ranking = Ranking.of(self.model)
+            with one_blas_thread():
+                self._ranking = Ranking.of(self.model)
         return self._ranking
 
     @in_turn
     def census(self) -> Census:
         """How many images are relevant, in draws from all that is believed; once a change, too."""
         if self._census is None:
-            self._census = Census.of(self.model, self.ranking())
+            with one_blas_thread():
+                self._census = Census.of(self.model, self.ranking())
         return self._census
 
     @in_turn
@@ -264,7 +267,7 @@ class Search:
         return self.strategy.score(self.model, np.array([pool.row(image) for image in images]))
 
     @in_turn
-    def explain(self, image: int) -> dict[int, float]:
+    def explain(self, image: int) -> dict[Identifier, float]:
         """What each label adds to the predictive mean of an image, the strongest first.
 
         By index; by a negative number for vectors from outside, the first of them -1.
@@ -275,7 +278,7 @@ class Search:
         assert row is not None
         parts = self.model.contributions(row)
         named = {
-            name if name < 0 else int(pool.identifiers(np.array([name]))[0]): part
+            Identifier(name if name < 0 else int(pool.identifiers(np.array([name]))[0])): part
             for name, part in parts.items()
         }
         return dict(sorted(named.items(), key=lambda item: -abs(item[1])))
@@ -341,18 +344,20 @@ class Search:
             self._known(history.labels),
             self._known(dict.fromkeys(history.examples, 1)),
         )
+        vectors = {Row(name): vector for name, vector in history.vectors.items()}
         with one_blas_thread():
-            self.model.become(wanted, history.vectors, examples)
+            self.model.become(wanted, vectors, examples)
             self._history = history
             self.model.trust(self.user.p_mistake)
 
-    def _known(self, labels: Mapping[int, int]) -> dict[int, int]:
+    def _known(self, labels: Mapping[Identifier, int]) -> dict[Row, int]:
         """Labels by what the model calls images.
 
         An image without a label, or an unnameable one, is not in the model. Nor is one that has
         left the pool since it was labelled.
         """
-        rows = {image: image if image < 0 else self.model.pool.row(image) for image in labels}
+        pool = self.model.pool
+        rows = {image: Row(image) if image < 0 else pool.row(image) for image in labels}
         return {
             row: labels[image] for image, row in rows.items() if row is not None and labels[image]
         }

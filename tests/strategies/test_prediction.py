@@ -54,7 +54,7 @@ def test_targets_are_drawn_in_proportion_to_relevance():
     relevant = model.probabilities(candidates)
     rng, counts = np.random.default_rng(0), np.zeros(10)
     for _ in range(4000):
-        counts[prediction._drawn(rng.random(10), relevant, 1)] += 1
+        counts[prediction._drawn(rng.random(10), relevant.__getitem__, 1)] += 1
     np.testing.assert_allclose(counts / 4000, relevant / relevant.sum(), atol=0.03)
 
 
@@ -64,14 +64,14 @@ def test_targets_do_not_depend_on_the_sample():
     for _ in range(2000):
         numbers = rng.random(10)
         sample = np.argsort(-numbers)[:5]
-        both += np.isin(prediction._drawn(numbers, np.ones(10), 1), sample).sum()
+        both += np.isin(prediction._drawn(numbers, np.ones(10).__getitem__, 1), sample).sum()
     assert both / 2000 == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_few_targets():
     model, candidates = spread()
     numbers = np.random.default_rng(0).random(10)
-    targets = candidates[prediction._drawn(numbers, model.probabilities(candidates), 3)]
+    targets = candidates[prediction._drawn(numbers, model.probabilities(candidates).__getitem__, 3)]
     assert len(set(targets.tolist())) == 3
     _, (row,) = EPIG(targets=3).select_with_utilities(
         model, candidates, 1, np.random.default_rng(0)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from ital import checks
-from ital.checks import IntArray
+from ital.checks import Identifier, IntArray
 from ital.collection import mapped, pca, pictures
 from ital.collection.encoder import Encoder, Vectors
 from ital.collection.models import Model
@@ -154,7 +154,7 @@ class Collection:
     def knew(self, identifier: int) -> bool:
         """Whether a picture is or was here: identifiers are never given twice."""
         given = 0 if self._store is None else self._store.about.next_id
-        return identifier in self.pool or 0 < identifier < given
+        return Identifier(identifier) in self.pool or 0 < identifier < given
 
     def path(self, identifier: int) -> Path:
         """Where a picture is."""

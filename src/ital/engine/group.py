@@ -11,10 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
+import numpy as np
+
 from ital import checks
-from ital.checks import Rows
+from ital.candidates import Candidates, Unlabelled
+from ital.checks import IntArray, Rows
 from ital.engine.cut import Cut
 from ital.gaussian import FloatArray
+from ital.order import largest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,6 +64,38 @@ class Group(ABC, Generic[T]):
         else:
             asked = [(shard, {"rows": part}) for shard, _, part in self.cut.split(rows)]
         return self.cut.assemble(rows, self._ask(question.__name__, args, asked), axis)
+
+    def best(
+        self,
+        question: Callable[..., tuple[IntArray, FloatArray]],
+        count: int,
+        candidates: Candidates,
+        *args: Any,
+    ) -> tuple[IntArray, FloatArray]:
+        """The candidates of the ``count`` largest values in falling order, and their values.
+
+        The question takes how many are wanted, ``rows`` of its own shard (``None`` for all) and
+        those of them that are ``known``, which do not count, and gives rows and values. So nothing
+        that leaves a shard is larger than what is asked for. Of equal values the lower row wins.
+        """
+        if isinstance(candidates, Unlabelled):
+            known = candidates.known
+            ends = np.searchsorted(known, self.cut.bounds)
+            asked: list[tuple[int, dict[str, Any]]] = [
+                (i, {"rows": None, "known": known[ends[i] : ends[i + 1]] - first})
+                for i, (first, _) in enumerate(self.cut)
+            ]
+        else:
+            asked = [
+                (shard, {"rows": part, "known": np.empty(0, dtype=np.int64)})
+                for shard, _, part in self.cut.split(candidates)
+            ]
+        found = self._ask(question.__name__, (count, *args), asked)
+        shards = [shard for shard, _ in asked]
+        rows = [self.cut.bounds[i] + part for i, (part, _) in zip(shards, found, strict=True)]
+        together, values = np.concatenate(rows), np.concatenate([one for _, one in found])
+        order = largest(values, count)
+        return together[order], values[order]
 
     @abstractmethod
     def tell(

@@ -16,6 +16,7 @@ import numpy as np
 
 from ital import checks, strategies
 from ital.baserate import BaseRate, prior_of
+from ital.candidates import Candidates
 from ital.checks import IntArray
 from ital.evaluation import metrics
 from ital.evaluation.calibration import Calibration
@@ -137,14 +138,15 @@ class Foreign(Strategy):
     name = "foreign"
 
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        batch = np.asarray(self.selector.select(model, candidates, k, rng))
-        wanted = min(k, len(candidates))
+        rows = np.asarray(candidates)
+        batch = np.asarray(self.selector.select(model, rows, k, rng))
+        wanted = min(k, len(rows))
         if (
             batch.shape != (wanted,)
             or len(np.unique(batch)) < wanted
-            or not np.isin(batch, candidates).all()
+            or not np.isin(batch, rows).all()
         ):
             raise ValueError(
                 f"select must return {wanted} different ones of the candidates, got {batch!r}"

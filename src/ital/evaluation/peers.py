@@ -17,9 +17,9 @@ import numpy.typing as npt
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 
-from ital.checks import IntArray
+from ital.checks import Identifier, IntArray
 from ital.gaussian import FloatArray
-from ital.ranking import largest
+from ital.order import largest
 
 Scorer = Callable[[FloatArray], FloatArray]
 """What gives vectors scores, the largest to the best."""
@@ -40,14 +40,14 @@ class Peer(ABC):
         self._features: FloatArray = np.asarray(features, dtype=float)
         self._centre: FloatArray = self._features.mean(axis=0)
         self._seed, self._told = seed, 0
-        self._labels: dict[int, bool | None] = {}
+        self._labels: dict[Identifier, bool | None] = {}
         self._scorer: Scorer | None = None
 
     def __len__(self) -> int:
         return len(self._features)
 
     @property
-    def labels(self) -> Mapping[int, bool | None]:
+    def labels(self) -> Mapping[Identifier, bool | None]:
         """What is known: relevant, irrelevant or (``None``) unnameable."""
         return self._labels
 
@@ -58,7 +58,7 @@ class Peer(ABC):
     def answer(self, answers: Mapping[int, int]) -> None:
         """Learn that images are relevant (1), irrelevant (-1) or cannot be judged (0)."""
         for image, answer in answers.items():
-            self._labels[int(image)] = None if answer == 0 else answer > 0
+            self._labels[Identifier(int(image))] = None if answer == 0 else answer > 0
         self._told += 1
         self._scorer = None
 

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ital.checks import IntArray
+from ital.checks import Identifier, IntArray
 from ital.gaussian import FloatArray
 from ital.user import SimulatedUser, UserModel
 
@@ -21,7 +21,7 @@ class Seeker(Protocol):
     def __len__(self) -> int: ...
 
     @property
-    def labels(self) -> Mapping[int, bool | None]: ...
+    def labels(self) -> Mapping[Identifier, bool | None]: ...
 
     def query(self, relevant: list[int]) -> None: ...
 

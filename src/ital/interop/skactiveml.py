@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ital import strategies
 from ital.baserate import BaseRate, prior_of
-from ital.checks import IntArray
+from ital.checks import IntArray, Row
 from ital.extras import needed_for
 from ital.gaussian import FloatArray
 from ital.kernel import Kernel
@@ -119,8 +119,8 @@ class RelevanceQueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[
         if labelled.size:
             # In the order of a search: what is looked for comes first, and the rest are answers.
             relevant = y[labelled] == classes[-1]
-            first = int(labelled[np.argmax(relevant)])
-            order = [first, *(int(i) for i in labelled if i != first)]
+            first = Row(int(labelled[np.argmax(relevant)]))
+            order = [first, *(Row(int(i)) for i in labelled if i != first)]
             labels = dict(zip(labelled.tolist(), np.where(relevant, 1, -1).tolist(), strict=True))
             model.update({i: labels[i] for i in order}, examples=[first])
         return model

@@ -13,7 +13,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from ital import census, insight
-from ital.checks import IntArray
+from ital.checks import Identifier, IntArray
 from ital.collection import Collection
 from ital.gaussian import FloatArray
 from ital.history import Event
@@ -206,7 +206,11 @@ def _vectors(
 
 def _event(row: EventRow, vectors: Mapping[str, FloatArray]) -> Event:
     """An event, without the pictures from outside that cannot be compared with any more."""
-    outside = {int(image): vectors[name] for image, name in row.uploads.items() if name in vectors}
-    labels = {int(image): label for image, label in row.labels.items()}
+    outside = {
+        Identifier(int(image)): vectors[name]
+        for image, name in row.uploads.items()
+        if name in vectors
+    }
+    labels = {Identifier(int(image)): label for image, label in row.labels.items()}
     kept = {image: label for image, label in labels.items() if image >= 0 or image in outside}
     return Event("query" if row.kind == "query" else "answer", kept, outside)

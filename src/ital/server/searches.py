@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from ital import strategies
+from ital.checks import Identifier
 from ital.history import outside
 from ital.server import schemas, views
 from ital.server.collections import Served
@@ -71,7 +72,7 @@ class Searches:
         labels: dict[str, int] = {}
         for ids, label in ((request.relevant, 1), (request.irrelevant, -1)):
             for identifier in ids:
-                if identifier not in collection.pool:
+                if Identifier(identifier) not in collection.pool:
                     raise UnknownError(f"there is no picture {identifier}")
                 if labels.setdefault(str(identifier), label) != label:
                     raise RefusedError(f"picture {identifier} cannot be relevant and irrelevant")

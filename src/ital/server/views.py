@@ -7,6 +7,7 @@ from dataclasses import asdict
 import numpy as np
 
 from ital import insight
+from ital.checks import Identifier
 from ital.insight import Estimate
 from ital.server import schemas
 from ital.server.database import EventRow, SearchRow
@@ -45,7 +46,7 @@ def state(opened: Opened, settings: schemas.Settings) -> schemas.SearchState:
     """A search with its questions, which must have been chosen."""
     row, live = opened.row, opened.live
     assert live.batch is not None
-    rows = [live.collection.pool.row(int(one)) for one in live.batch]
+    rows = [live.collection.pool.row(Identifier(int(one))) for one in live.batch]
     batch = [
         schemas.Picture(id=int(one), name=live.collection.paths[place])
         for one, place in zip(live.batch, rows, strict=True)
@@ -163,7 +164,7 @@ def explanation(opened: Opened, picture: int) -> schemas.Explanation:
     """What pulls a picture up, and what pushes it down."""
     live = opened.live
     model, ranking = live.search.model, live.search.ranking()
-    place = model.pool.row(picture)
+    place = model.pool.row(Identifier(picture))
     if place is None:
         raise UnknownError(f"there is no picture {picture}")
     parts = live.search.explain(picture) if model.is_informed else {}
@@ -190,7 +191,7 @@ def _labelled(live: Live, image: int, label: int, uploads: dict[str, str]) -> sc
     if image < 0:
         name, identifier, upload = "a picture from outside", None, uploads.get(str(image))
     else:
-        place = live.collection.pool.row(image)
+        place = live.collection.pool.row(Identifier(image))
         name = "a picture that has gone" if place is None else live.collection.paths[place]
         identifier, upload = image, None
     return schemas.Labelled(id=identifier, name=name, upload=upload, label=_ANSWERS[label])

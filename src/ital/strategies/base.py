@@ -10,10 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ital import checks
-from ital.checks import IntArray
-from ital.gaussian import FloatArray
+from ital.candidates import Candidates, without
+from ital.checks import IntArray, Rows
+from ital.engine import Group
+from ital.gaussian import FloatArray, positive_probability
 from ital.model import RelevanceModel
-from ital.ranking import largest
+from ital.order import largest
+from ital.shard import Score, Shard, best
 from ital.user import UserModel
 
 
@@ -39,16 +42,16 @@ class Strategy(ABC):
 
     @abstractmethod
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        """``min(k, len(candidates))`` of the candidates, which are indices in ascending order.
+        """``min(k, len(candidates))`` of the candidates, which are rows in ascending order.
 
-        Candidates of the same worth go by their index. Chance, where there is any, is one number
-        of ``rng.random`` for each candidate.
+        They come as an array, or as something that reads like one. Candidates of the same worth go
+        by their row. Chance, where there is any, is one number of ``rng.random`` for each.
         """
 
     def select_with_utilities(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """The same batch, and how much each candidate was wanted for each place in it.
 
@@ -57,7 +60,7 @@ class Strategy(ABC):
         and 0 for the others.
         """
         batch = self.select(model, candidates, k, rng)
-        positions = np.searchsorted(candidates, batch)
+        positions = np.searchsorted(np.asarray(candidates), batch)
         chosen = np.zeros(len(candidates))
         chosen[positions] = 1.0
         return batch, by_place(chosen, positions)
@@ -84,14 +87,14 @@ class Scored(Strategy):
         """How much each image is wanted, whatever else is in the batch."""
 
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        return candidates[largest(self.scores(model, candidates), k)]
+        return candidates[largest(self.scores(model, np.asarray(candidates)), k)]
 
     def select_with_utilities(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        scores = self.scores(model, candidates)
+        scores = self.scores(model, np.asarray(candidates))
         positions = largest(scores, k)
         return candidates[positions], by_place(scores, positions)
 
@@ -100,44 +103,76 @@ class Scored(Strategy):
         return float(self.scores(model, batch).sum())
 
 
+class Measured(Scored):
+    """Scores that mean and variance tell: each shard of the pool finds its best images itself."""
+
+    @abstractmethod
+    def measure(self, model: RelevanceModel) -> Score:
+        """How much images are wanted by their means and variances."""
+
+    def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
+        return model.scores(self.measure(model), images)
+
+    def select(
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
+    ) -> IntArray:
+        return model.best(k, self.measure(model), candidates)
+
+
+class Steps(ABC):
+    """How much the images of a shard are wanted beside a batch that grows. It lives beside them."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
+
+    @abstractmethod
+    def utilities(self, rows: Rows | None = None) -> FloatArray:
+        """Of all images of the shard, or of some; any of those that are in the batch."""
+
+    def best(self, count: int, rows: Rows | None, known: IntArray) -> tuple[IntArray, FloatArray]:
+        """The images that are wanted most, for `Group.best`."""
+        return best(self.utilities(rows), count, rows, known)
+
+
 class Stepwise(Strategy):
     """Images one by one, each of them the one most wanted beside those before it."""
 
     largest_batch = 1000
 
     @abstractmethod
-    def utilities(
-        self, model: RelevanceModel, candidates: IntArray, batch: list[int]
-    ) -> Iterator[FloatArray]:
-        """How much each candidate is wanted next. ``batch`` grows by one before each further time.
+    def begin(self, model: RelevanceModel, candidates: Candidates) -> Group[Any]:
+        """`Steps` beside the shards of the model."""
 
-        Candidates that are in the batch may have any utility.
-        """
+    @abstractmethod
+    def grow(self, model: RelevanceModel, steps: Group[Any], batch: IntArray) -> None:
+        """Tell it of the batch, which has grown by its last image."""
 
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        return candidates[[position for position, _ in self._steps(model, candidates, k)]]
+        return np.array([image for image, _ in self._steps(model, candidates, k)])
 
     def select_with_utilities(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        positions, utilities = zip(*self._steps(model, candidates, k), strict=True)
-        return candidates[list(positions)], by_place(np.stack(utilities), np.array(positions))
+        everything = np.asarray(candidates)
+        batch, utilities = [], []
+        for image, steps in self._steps(model, candidates, k):
+            batch.append(image)
+            utilities.append(steps.gather(Steps.utilities, everything))
+        return np.array(batch), by_place(np.stack(utilities), np.searchsorted(everything, batch))
 
     def _steps(
-        self, model: RelevanceModel, candidates: IntArray, k: int
-    ) -> Iterator[tuple[int, FloatArray]]:
-        """The position of each next image, and the utilities that it was chosen by."""
-        batch: list[int] = []
-        taken = np.zeros(len(candidates), dtype=bool)
-        steps = self.utilities(model, candidates, batch)
+        self, model: RelevanceModel, candidates: Candidates, k: int
+    ) -> Iterator[tuple[int, Group[Any]]]:
+        """Each next image, and what it was chosen by."""
+        steps, batch = self.begin(model, candidates), np.empty(0, dtype=np.int64)
         for _ in range(min(k, len(candidates))):
-            utilities = np.where(taken, -np.inf, next(steps))
-            position = int(np.argmax(utilities))
-            taken[position] = True
-            batch.append(int(candidates[position]))
-            yield position, utilities
+            if batch.size:
+                self.grow(model, steps, batch)
+            chosen, _ = steps.best(Steps.best, 1, without(candidates, batch))
+            yield int(chosen[0]), steps
+            batch = np.append(batch, chosen)
 
 
 class Partial(Strategy):
@@ -150,9 +185,9 @@ class Partial(Strategy):
 
     @abstractmethod
     def sample(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        """Positions of the candidates that are looked at, ``k`` or more, in ascending order."""
+        """The candidates that are looked at, ``k`` or more, in ascending order."""
 
     @abstractmethod
     def choose(
@@ -161,19 +196,18 @@ class Partial(Strategy):
         """Positions of ``k`` images in the sample, and utilities as ``by_place`` takes them."""
 
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        sample = candidates[self.sample(model, candidates, k, rng)]
+        sample = self.sample(model, candidates, k, rng)
         return sample[self.choose(model, sample, min(k, len(sample)))[0]]
 
     def select_with_utilities(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        looked_at = self.sample(model, candidates, k, rng)
-        sample = candidates[looked_at]
+        sample = self.sample(model, candidates, k, rng)
         positions, worth = self.choose(model, sample, min(k, len(sample)))
         utilities = np.full((len(positions), len(candidates)), np.nan)
-        utilities[:, looked_at] = by_place(worth, positions)
+        utilities[:, np.searchsorted(np.asarray(candidates), sample)] = by_place(worth, positions)
         return sample[positions], utilities
 
 
@@ -187,12 +221,12 @@ class Subsampled(Partial):
         self.keep(subsample=checks.whole_number(self.subsample, "subsample", least=1))
 
     def sample(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
         size = max(k, self.subsample)
         if len(candidates) <= size:
-            return np.arange(len(candidates))
-        return np.sort(largest(rng.random(len(candidates)), size))
+            return np.asarray(candidates)
+        return candidates[np.sort(largest(rng.random(len(candidates)), size))]
 
 
 @dataclass(frozen=True)
@@ -205,10 +239,9 @@ class Shortlisted(Partial):
         self.keep(shortlist=checks.whole_number(self.shortlist, "shortlist", least=1))
 
     def sample(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        likeliest = largest(model.probabilities(candidates), max(k, self.shortlist))
-        return np.sort(likeliest)
+        return np.sort(model.best(max(k, self.shortlist), positive_probability, candidates))
 
 
 def by_place(utilities: FloatArray, positions: IntArray) -> FloatArray:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ital.candidates import Candidates
 from ital.checks import IntArray
-from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
-from ital.ranking import largest
-from ital.strategies.base import Scored, Strategy
+from ital.order import largest
+from ital.shard import Score, predictive_mean
+from ital.strategies.base import Measured, Strategy
 from ital.strategies.registry import register
 
 
@@ -23,18 +24,18 @@ class Random(Strategy):
     summary = "Pictures drawn at random."
 
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
         return candidates[largest(rng.random(len(candidates)), k)]
 
 
 @register
 @dataclass(frozen=True)
-class TopScoring(Scored):
+class TopScoring(Measured):
     """The images of the largest predictive mean, as a plain result list shows them."""
 
     name = "topscoring"
     summary = "The best results so far, as a plain result list shows them."
 
-    def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
-        return model.mean[images]
+    def measure(self, model: RelevanceModel) -> Score:
+        return predictive_mean

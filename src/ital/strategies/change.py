@@ -35,11 +35,12 @@ class EMOC(Scored):
     summary = "Pictures whose answers would change most of what the model says of all."
 
     def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
-        mean, relevant = model.mean[images], model.probabilities(images)
+        (mean, variance), relevant = model.moments(images), model.probabilities(images)
         no, yes = readings(model)
         surprise = relevant * np.abs(yes - mean) + (1 - relevant) * np.abs(no - mean)
         spread = _spread(model)[images]
-        return surprise / (model.variance[images] + model.noise) * spread
+        scores: FloatArray = surprise / (variance + model.noise) * spread
+        return scores
 
 
 @register

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ital import checks
+from ital.candidates import Candidates
 from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
-from ital.ranking import largest
 from ital.strategies.base import Strategy, by_place
 from ital.strategies.registry import register
+from ital.strategies.uncertainty import nearness
 
 _SAME = 1e-9
 """Squared kernel distance, in units of the variance, within which images are the same."""
@@ -41,35 +42,44 @@ class TCAL(Strategy):
         self.keep(factor=checks.whole_number(self.factor, "factor", least=1))
 
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        return self.select_with_utilities(model, candidates, k, rng)[0]
+        images, _, positions = self._chosen(model, candidates, min(k, len(candidates)))
+        return images[positions]
 
     def select_with_utilities(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """Utilities are minus the mean distances within the cluster, and -inf for the others."""
-        k = min(k, len(candidates))
-        uncertain = largest(-np.abs(model.mean[candidates]), self.factor * k)
-        images = candidates[uncertain]
+        images, distances, positions = self._chosen(model, candidates, min(k, len(candidates)))
+        utilities = np.full((len(positions), len(candidates)), -np.inf)
+        places = np.searchsorted(np.asarray(candidates), images)
+        utilities[:, places] = distances
+        return images[positions], by_place(utilities, places[positions])
+
+    def _chosen(
+        self, model: RelevanceModel, candidates: Candidates, k: int
+    ) -> tuple[IntArray, FloatArray, IntArray]:
+        """Uncertain images, their utilities for each place of a batch, and which of them it has."""
+        images = model.best(self.factor * k, nearness, candidates)
         kernel = model.kernel_matrix(images, images)
         squared = np.maximum(2 * (model.kernel.variance - (kernel + kernel.T) / 2), 0.0)
         np.fill_diagonal(squared, 0.0)
         clusters = _clusters(kernel, squared, k, _SAME * model.kernel.variance)
 
-        utilities = np.full((k, len(candidates)), -np.inf)
+        utilities = np.full((k, len(images)), -np.inf)
         positions: list[int] = []
         for cluster in clusters:
             distances = np.sqrt(squared[np.ix_(cluster, cluster)]).sum(axis=1)
             distances /= max(1, len(cluster) - 1)
-            utilities[len(positions), uncertain[cluster]] = -distances
-            positions.append(int(uncertain[cluster[np.argmin(distances)]]))
+            utilities[len(positions), cluster] = -distances
+            positions.append(int(cluster[np.argmin(distances)]))
         # Of images that are all the same there are fewer clusters: the most uncertain ones follow.
-        for position in uncertain:
+        for position in range(len(images)):
             if len(positions) < k and position not in positions:
                 utilities[len(positions), position] = 0.0
-                positions.append(int(position))
-        return candidates[positions], by_place(utilities, np.array(positions))
+                positions.append(position)
+        return images, utilities, np.array(positions)
 
 
 def _clusters(kernel: FloatArray, squared: FloatArray, k: int, same: float) -> list[IntArray]:

@@ -25,11 +25,13 @@ import numpy as np
 from scipy import special
 
 from ital import gaussian
+from ital.candidates import Candidates, Unlabelled
 from ital.checks import IntArray
 from ital.engine import for_blocks
 from ital.gaussian import ENTROPY_RATE, FloatArray
 from ital.model import RelevanceModel
-from ital.ranking import evenly, largest
+from ital.order import evenly, largest
+from ital.shard import predictive_mean
 from ital.strategies.base import Strategy
 from ital.strategies.registry import register
 from ital.user import UserModel
@@ -96,25 +98,25 @@ class Context(Strategy):
         return replace(self, user=user) if self.user is None else self
 
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
         shown = _Shown.of(model, candidates, k)
         return shown.images[[position for position, _ in self._steps(model, shown, k)]]
 
     def select_with_utilities(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """Utilities are what the answer to one more image adds, in nats."""
         shown = _Shown.of(model, candidates, k)
         positions, gains = zip(*self._steps(model, shown, k), strict=True)
         utilities = np.full((len(positions), len(candidates)), np.nan)
-        utilities[:, np.searchsorted(candidates, shown.images)] = gains
+        utilities[:, np.searchsorted(np.asarray(candidates), shown.images)] = gains
         return shown.images[list(positions)], utilities
 
     def score(self, model: RelevanceModel, batch: IntArray) -> float:
         """What the answers tell of the context, to which the batch belongs, in nats."""
         known = np.array([name for name in model.labels if name >= 0], dtype=np.int64)
-        unlabelled = np.setdiff1d(np.arange(len(model.pool)), known)
+        unlabelled = Unlabelled.of(len(model.pool), known)
         shown = _Shown.of(model, unlabelled, len(batch)).beside(batch)
         tree = _Tree(model, shown, self.user or UserModel())
         before = tree.doubt()
@@ -153,13 +155,13 @@ class _Shown:
     """Positions of those that may be asked about."""
 
     @staticmethod
-    def of(model: RelevanceModel, candidates: IntArray, k: int) -> _Shown:
+    def of(model: RelevanceModel, candidates: Candidates, k: int) -> _Shown:
         """Of the best-ranked candidates, a few times as many as may be relevant.
 
         ``k`` images are to be asked about.
         """
         number = max(_number(model), 1.0)
-        ranked = candidates[largest(model.mean[candidates], int(max(SHARE * number, LEAST)))]
+        ranked = model.best(int(max(SHARE * number, LEAST)), predictive_mean, candidates)
         looked_at = special.ndtr(np.log(number / np.arange(1, len(ranked) + 1)) / SPREAD)
         places, chances = evenly(looked_at, DRAWN)
         images, weights = ranked[places], looked_at[places] / chances
@@ -207,15 +209,14 @@ class _Tree:
     """What the answers to a batch may be, and what is known of the context after each."""
 
     def __init__(self, model: RelevanceModel, shown: _Shown, user: UserModel) -> None:
-        variance, askable = model.variance[shown.images], shown.askable
+        (mean, variance), askable = model.moments(shown.images), shown.askable
         covariance = model.covariances(shown.images[askable], shown.images, keep=False)
         # Rows of covariances, by position; beyond all of them for what may not be asked about.
         self._row = np.full(len(shown.images), len(askable))
         self._row[askable] = np.arange(len(askable))
         covariance[self._row[askable], askable] = variance[askable]
-        means = model.mean[shown.images][None]
         self._askable = askable
-        self._branches = [_Branches(covariance, variance, means, np.ones(1))]
+        self._branches = [_Branches(covariance, variance, mean[None], np.ones(1))]
         self._weights = shown.weights
         self._noise = model.answer_noise
         self._values = model.read(np.array([-1.0, 1.0]))

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ital import gaussian
+from ital.candidates import Candidates
 from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
-from ital.ranking import largest
+from ital.order import largest
 from ital.strategies.measures import TIE, Objective, information
 from ital.strategies.parts import Part
 from ital.strategies.sampling import SampledBatch
@@ -29,6 +30,9 @@ _FIRST_BLOCK, _POOL_SHARE, _GROWTH = 16, 4096, 4
 
 _FIRST_LOOK = 16
 """Times as many are compared by estimate for the first look."""
+
+_FEW, _MORE = 4096, 8
+"""Candidates to begin with, the most uncertain of all, and times as many where they do not do."""
 
 _PAIR_BITS = 32
 """The first of the bits that stand for pairs of members; those before it stand for members."""
@@ -50,8 +54,25 @@ class _Found:
         self.winner = int(self.positions[self.values >= self.best - TIE].min())
 
 
+def select(model: RelevanceModel, candidates: Candidates, objective: Objective, k: int) -> IntArray:
+    """The batch of ``k`` images, or of all candidates if there are fewer.
+
+    An image adds no more to a batch than it tells by itself, which is the more, the more uncertain
+    it is. So the most uncertain ones do, which each shard finds, as long as what is added at every
+    step is more than any of the others could.
+    """
+    size = max(_FEW, k)
+    while size < len(candidates):
+        some = np.sort(model.best(size, gaussian.relevance_entropy, candidates))
+        batch = Greedy(model, some, objective).select(k, complete=False)
+        if len(batch) == k:
+            return batch
+        size *= _MORE
+    return Greedy(model, np.asarray(candidates), objective).select(k)
+
+
 class Greedy:
-    """One selection under way."""
+    """One selection under way, among candidates that are looked at one by one."""
 
     def __init__(self, model: RelevanceModel, candidates: IntArray, objective: Objective) -> None:
         self.model = model
@@ -70,11 +91,18 @@ class Greedy:
         self._seen = np.zeros(len(candidates), dtype=np.int64)
         """The parts of the batch that each candidate's bound has seen, a bit for each."""
 
-    def select(self, k: int) -> IntArray:
-        """The batch of ``k`` images, or of all candidates if there are fewer."""
+    def select(self, k: int, complete: bool = True) -> IntArray:
+        """The batch of ``k`` images, or of all candidates if there are fewer.
+
+        Where these are not ``complete`` but the most uncertain of all, it ends before the first
+        step at which one of the others might be as good.
+        """
+        others = -np.inf if complete else float(self._alone.min())
         while len(self.batch) < min(k, len(self.candidates)):
-            found = self._step()
+            base, found = self._step()
             self.evaluated.append(len(found.positions))
+            if found.best - base <= others + TIE:
+                break
             self._open[found.winner] = False
             self.batch.append(int(self.candidates[found.winner]))
         return np.array(self.batch, dtype=np.int64)
@@ -113,8 +141,8 @@ class Greedy:
             self._parts[members] = Part(self.model, list(members), self.objective.channel)
         return self._parts[members]
 
-    def _step(self) -> _Found:
-        """Evaluate candidates until the winner is certain."""
+    def _step(self) -> tuple[float, _Found]:
+        """Evaluate candidates until the winner is certain; what the batch told before, and it."""
         batch = self._whole()
         base = batch.information
         found = _Found()
@@ -139,7 +167,7 @@ class Greedy:
             if stages and needed.size > block:
                 self._lower_bounds(stages.pop(0)(), needed, found.best - base - TIE)
                 needed = needed[self._can_win(needed, base, found)]
-        return found
+        return base, found
 
     def _can_win(self, positions: IntArray, base: float, found: _Found) -> npt.NDArray[np.bool_]:
         bound = base + self._bound[positions]

@@ -8,11 +8,12 @@ from typing import Literal, Self, get_args
 import numpy as np
 
 from ital import gaussian
+from ital.candidates import Candidates
 from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
+from ital.strategies import greedy
 from ital.strategies.base import Strategy, by_place
-from ital.strategies.greedy import Greedy
 from ital.strategies.measures import Objective, PaperInformation, information
 from ital.strategies.registry import register
 from ital.strategies.sampling import SampledBatch
@@ -31,18 +32,19 @@ class InformationStrategy(Strategy):
         return Objective(UserModel())
 
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        return Greedy(model, candidates, self.objective(model)).select(k)
+        return greedy.select(model, candidates, self.objective(model), k)
 
     def select_with_utilities(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """Utilities are the objective's values; all of them, where ``select`` is lazy."""
         batch = self.select(model, candidates, k, rng)
-        greedy = Greedy(model, candidates, self.objective(model))
-        values = [greedy.values_after(batch[:place]) for place in range(len(batch))]
-        return batch, by_place(np.stack(values), np.searchsorted(candidates, batch))
+        everything = np.asarray(candidates)
+        selection = greedy.Greedy(model, everything, self.objective(model))
+        values = [selection.values_after(batch[:place]) for place in range(len(batch))]
+        return batch, by_place(np.stack(values), np.searchsorted(everything, batch))
 
     def score(self, model: RelevanceModel, batch: IntArray) -> float:
         """The objective's value in nats; sampled for batches of more than six images."""

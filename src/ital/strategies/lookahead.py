@@ -11,7 +11,7 @@ from ital import checks
 from ital.checks import IntArray
 from ital.gaussian import FloatArray, binary_entropy
 from ital.model import RelevanceModel
-from ital.ranking import largest
+from ital.order import largest
 from ital.strategies.base import Subsampled
 from ital.strategies.registry import register
 from ital.strategies.view import View

@@ -55,10 +55,10 @@ class Part:
 
     def _visit(self, rows: IntArray, work: Visit, rules: Any, block: int) -> None:
         shared = self._model.covariances(self.members, rows)
+        means, variances = self._model.moments(rows)
 
         def fill(lo: int, hi: int) -> None:
-            part = rows[lo:hi]
-            mean, variance = self._model.mean[part], self._model.variance[part]
+            mean, variance = means[lo:hi], variances[lo:hi]
             if self.members.size:
                 table = gaussian.extended_probabilities(
                     self.mean, self.cov, self._table, mean, variance, shared[:, lo:hi], rules
@@ -75,6 +75,6 @@ class Part:
         m = len(self.members)
         mean, cov = np.empty((len(rows), m + 1)), np.empty((len(rows), m + 1, m + 1))
         mean[:, :m], cov[:, :m, :m] = self.mean, self.cov
-        mean[:, m], cov[:, m, m] = self._model.mean[rows], self._model.variance[rows]
+        mean[:, m], cov[:, m, m] = self._model.moments(rows)
         cov[:, m, :m] = cov[:, :m, m] = self._model.covariances(self.members, rows).T
         return mean, cov

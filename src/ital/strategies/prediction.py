@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ital import checks
+from ital.candidates import Candidates
 from ital.checks import IntArray
 from ital.engine import for_blocks
 from ital.gaussian import FloatArray, entropy, extended_probabilities
 from ital.model import RelevanceModel
-from ital.ranking import largest
+from ital.order import largest, largest_within
 from ital.strategies.base import Strategy, by_place
 from ital.strategies.registry import register
 
@@ -49,52 +51,66 @@ class EPIG(Strategy):
         )
 
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        return self.select_with_utilities(model, candidates, k, rng)[0]
+        images, scores = self._told(model, candidates, k, rng)
+        return images[largest(scores, k)]
 
     def select_with_utilities(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        numbers = rng.random(len(candidates))
-        looked_at = np.sort(largest(numbers, max(k, self.subsample)))
-        drawn = _drawn(numbers, model.probabilities(candidates), self.targets)
-        scores = _information(model, candidates[looked_at], candidates[drawn])
+        images, scores = self._told(model, candidates, k, rng)
         positions = largest(scores, k)
         utilities = np.full((len(positions), len(candidates)), np.nan)
-        utilities[:, looked_at] = by_place(scores, positions)
-        return candidates[looked_at[positions]], utilities
+        utilities[:, np.searchsorted(np.asarray(candidates), images)] = by_place(scores, positions)
+        return images[positions], utilities
+
+    def _told(
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
+    ) -> tuple[IntArray, FloatArray]:
+        """The images that are looked at, and what each of them tells."""
+        numbers = rng.random(len(candidates))
+        images = candidates[np.sort(largest(numbers, max(k, self.subsample)))]
+        drawn = _drawn(numbers, lambda at: model.probabilities(candidates[at]), self.targets)
+        return images, _information(model, images, candidates[drawn])
 
 
-def _drawn(numbers: FloatArray, weights: FloatArray, count: int) -> IntArray:
+def _drawn(numbers: FloatArray, weights: Callable[[IntArray], FloatArray], count: int) -> IntArray:
     """Positions drawn without replacement, with probabilities proportional to the weights.
 
     They are those of the largest u^(1 / weight) (Efraimidis and Spirakis 2006). The first bits of
-    the numbers draw the sample; u has those after them, so that the two are independent.
+    the numbers draw the sample; u has those after them, so that the two are independent. Weights
+    are 1 at the most, so that those of small u need not be known.
     """
-    later = np.modf(numbers * 2.0**_BITS)[0] + 0.5**30  # which is never 0
-    return np.sort(largest(np.log(later) / np.maximum(weights, 1e-300), count))
+    logarithms = np.log(np.modf(numbers * 2.0**_BITS)[0] + 0.5**30)  # which is never 0
+
+    def keys(at: IntArray) -> FloatArray:
+        return logarithms[at] / np.maximum(weights(at), 1e-300)
+
+    return np.sort(largest_within(logarithms, keys, count)[0])
 
 
 def _information(model: RelevanceModel, images: IntArray, targets: IntArray) -> FloatArray:
     """The mean of I(R_i; R_t) over the targets other than the image, for each image."""
-    mean, variance, own = model.mean[images], model.variance[images], model.entropies(images)
+    (mean, variance), own = model.moments(images), model.entropies(images)
+    means, variances = model.moments(targets)
+    doubts = model.entropies(targets)
     covariances = model.covariances(targets, images, keep=False)
     told = np.empty_like(covariances)
 
     def fill(lo: int, hi: int) -> None:
         for row in range(lo, hi):
-            target = targets[row : row + 1]
+            one = slice(row, row + 1)
             table = extended_probabilities(
-                model.mean[target],
-                model.variance[target, None],
+                means[one],
+                variances[one, None],
                 np.empty(0),  # its own table is of no use to a pair
                 mean,
                 variance,
-                covariances[row : row + 1],
+                covariances[one],
             )
-            both = own + model.entropies(target) - entropy(table, 2)
-            told[row] = np.where(images == target, 0.0, np.maximum(both, 0.0))
+            both = own + doubts[row] - entropy(table, 2)
+            told[row] = np.where(images == targets[row], 0.0, np.maximum(both, 0.0))
 
     for_blocks(fill, len(targets), 1)
     others = len(targets) - np.isin(images, targets)

@@ -74,7 +74,7 @@ class SampledBatch:
 
     def values(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """Values and gains of information, beyond those of the batch, of images put after it."""
-        mean, variance = self._model.mean[rows], self._model.variance[rows]
+        mean, variance = self._model.moments(rows)
         covariances = self._model.covariances(self._members, rows).T
         gains, values = np.empty(len(mean)), np.empty(len(mean))
         step = max(1, _CHUNK // (DRAWS * NODES))

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ital import checks
+from ital.candidates import Candidates
 from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
-from ital.ranking import largest
+from ital.order import largest, largest_within
 from ital.strategies.base import Strategy, by_place
 from ital.strategies.registry import register
 
 _TINY = float(np.finfo(float).tiny)
+
+_MOST = math.log(math.log(2)) + 1e-9
+"""log I at the most, and as much as rounding may add: no image with little chance is looked at."""
 
 
 @register
@@ -42,21 +47,29 @@ class PowerBALD(Strategy):
         self.keep(beta=checks.positive(self.beta, "beta"))
 
     def select(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> IntArray:
-        return candidates[largest(self._perturbed(model, candidates, rng), k)]
+        chance = _gumbel(rng, len(candidates))
+        bounds = self.beta * _MOST + chance
+        positions, _ = largest_within(
+            bounds, lambda at: self._perturbed(model, candidates[at], chance[at]), k
+        )
+        return candidates[positions]
 
     def select_with_utilities(
-        self, model: RelevanceModel, candidates: IntArray, k: int, rng: np.random.Generator
+        self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        perturbed = self._perturbed(model, candidates, rng)
+        chance = _gumbel(rng, len(candidates))
+        perturbed = self._perturbed(model, np.asarray(candidates), chance)
         positions = largest(perturbed, k)
         return candidates[positions], by_place(perturbed, positions)
 
-    def _perturbed(
-        self, model: RelevanceModel, candidates: IntArray, rng: np.random.Generator
-    ) -> FloatArray:
-        told = np.log(np.maximum(model.entropies(candidates), _TINY))
-        chance = -np.log(-np.log(np.maximum(rng.random(len(candidates)), _TINY)))
+    def _perturbed(self, model: RelevanceModel, images: IntArray, chance: FloatArray) -> FloatArray:
+        told = np.log(np.maximum(model.entropies(images), _TINY))
         perturbed: FloatArray = self.beta * told + chance
         return perturbed
+
+
+def _gumbel(rng: np.random.Generator, count: int) -> FloatArray:
+    chance: FloatArray = -np.log(-np.log(np.maximum(rng.random(count), _TINY)))
+    return chance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -10,13 +11,23 @@ from ital import checks
 from ital.checks import IntArray
 from ital.gaussian import FloatArray
 from ital.model import RelevanceModel
-from ital.strategies.base import Scored
+from ital.shard import Score
+from ital.strategies.base import Measured, Scored
 from ital.strategies.registry import register
+
+
+def nearness(mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """To the border between relevant and irrelevant images: the larger, the nearer."""
+    return -np.abs(mean)
+
+
+def _nearness_in_deviations(mean: FloatArray, variance: FloatArray, noise: float) -> FloatArray:
+    return -np.abs(mean) / np.sqrt(variance + noise)
 
 
 @register
 @dataclass(frozen=True)
-class Border(Scored):
+class Border(Measured):
     """Images next to the decision border: the smallest |mean|.
 
     S. Tong and E. Chang: Support vector machine active learning for image retrieval. ACM
@@ -26,13 +37,13 @@ class Border(Scored):
     name = "border"
     summary = "Pictures nearest to the border between relevant and irrelevant."
 
-    def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
-        return -np.abs(model.mean[images])
+    def measure(self, model: RelevanceModel) -> Score:
+        return nearness
 
 
 @register
 @dataclass(frozen=True)
-class Uncertainty(Scored):
+class Uncertainty(Measured):
     """Images next to the border in units of what a label deviates by: the smallest
     |mean| / sqrt(variance + noise).
 
@@ -43,9 +54,8 @@ class Uncertainty(Scored):
     name = "unc"
     summary = "Pictures nearest to the border, measured by how uncertain each of them is."
 
-    def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
-        deviation = np.sqrt(model.variance[images] + model.noise)
-        return -np.abs(model.mean[images]) / deviation
+    def measure(self, model: RelevanceModel) -> Score:
+        return partial(_nearness_in_deviations, noise=model.noise)
 
 
 @register

@@ -34,8 +34,9 @@ class View:
     @staticmethod
     def of(model: RelevanceModel, images: IntArray) -> View:
         covariance = model.covariances(images, images, keep=False)
-        np.fill_diagonal(covariance, model.variance[images])
-        return View(model.mean[images], covariance, model.least_noise, readings(model))
+        mean, variance = model.moments(images)
+        np.fill_diagonal(covariance, variance)
+        return View(mean, covariance, model.least_noise, readings(model))
 
     @property
     def variance(self) -> FloatArray:

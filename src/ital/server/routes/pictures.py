@@ -15,6 +15,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from PIL import Image
 from starlette.requests import ClientDisconnect
 
+from ital.checks import Identifier
 from ital.collection import Collection, pictures
 from ital.collection.pictures import UnreadableError
 from ital.collection.store import StoreError
@@ -67,7 +68,7 @@ def picture_page(served: OneOf, offset: Offset = 0, limit: Limit = 200) -> schem
 def thumbnail(served: OneOf, picture: PictureId, request: Request) -> Response:
     """A JPEG of 256 pixels."""
     collection = served.collection
-    if picture not in collection.pool:
+    if Identifier(picture) not in collection.pool:
         raise UnknownError(f"there is no picture {picture}")
     try:
         content = collection.thumbnail(picture)
@@ -152,7 +153,7 @@ def upload_thumbnail(served: OneOf, upload: Text, server: Shared, request: Reque
 
 
 def _open(collection: Collection, picture: int) -> BinaryIO:
-    if picture not in collection.pool:
+    if Identifier(picture) not in collection.pool:
         raise UnknownError(f"there is no picture {picture}")
     try:
         return collection.open_file(picture)
