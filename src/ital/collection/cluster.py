@@ -21,8 +21,8 @@ import ray
 
 from ital.collection import pictures
 from ital.collection.scan import File
-from ital.collection.store import StoreError
 from ital.collection.workers import Task, Workers
+from ital.engine import ClusterError
 from ital.engine.cluster import connection, processors
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ def connected(address: str, root: Path) -> Iterator[Workers]:
         with connection(address):
             yield _Cluster(root)
     except BrokenExecutor as error:
-        raise RuntimeError(
+        raise ClusterError(
             f"{error}; what is finished is kept, and the same command goes on with it"
         ) from error
 
@@ -71,12 +71,12 @@ class _Job(Generic[T]):
         except OSError:
             there = False
         if not there:  # where a disk is not mounted, there is often an empty folder
-            raise StoreError(
+            raise ClusterError(
                 f"{self.root} must be the same folder on all machines of the cluster, but holds "
                 f"nothing on {platform.node()}"
             )
         if self.decoders != pictures.DECODERS:
-            raise StoreError(
+            raise ClusterError(
                 f"all machines of the cluster must have the decoders {self.decoders!r}, but "
                 f"{platform.node()} has {pictures.DECODERS!r}"
             )
