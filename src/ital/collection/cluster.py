@@ -2,7 +2,9 @@
 
 Every worker opens the files where they are, in a folder that all machines share, with the same care
 as this process would, and has the network loaded once. Ray has a batch read again, up to three
-times, if its worker or its machine dies. What comes of it is written here, by one process.
+times, if its worker or its machine dies. What comes of it is written here, by one process. Order,
+retries and a network that stays are all that this needs of Ray: its tasks do it without the pandas
+and fsspec that Ray Data would bring along.
 """
 
 from __future__ import annotations
