@@ -58,13 +58,22 @@ def test_scikit_activeml():
 
 
 def test_a_run_over_a_cluster(tmp_path):
-    run = "import ital.__main__; ital.__main__.main()"
     out = tmp_path / "runs"
-    done = without(["ray"], run, "bench", "run", "--ray", "local", "--out", str(out))
-    assert done.returncode == 2
-    expected = "a run over a cluster needs ray, which is not installed: pip install 'ital[ray]'"
-    assert done.stderr == f"Error: {expected}\n"
+    without_ray("a run over a cluster", "bench", "run", "--out", str(out))
     assert not out.exists()
+
+
+def test_indexing_over_a_cluster(tmp_path):
+    without_ray("indexing over a cluster", "index", str(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def without_ray(what: str, *command: str) -> None:
+    run = "import ital.__main__; ital.__main__.main()"
+    done = without(["ray"], run, *command, "--ray", "local")
+    assert done.returncode == 2
+    expected = f"{what} needs ray, which is not installed: pip install 'ital[ray]'"
+    assert done.stderr == f"Error: {expected}\n"
 
 
 def test_what_cannot_be_left_out_is_an_error_as_it_is():

@@ -5,15 +5,14 @@ import os
 import random
 import resource
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from filelock import FileLock
+from indexing import command, ids, rows, run_until, same_tables
 from making import draw, hostile, swapping, without_privileges
 from networks import means
 from PIL import Image
@@ -23,36 +22,6 @@ from ital.collection.encoder import Encoder
 from ital.collection.reader import Reader
 from ital.collection.scan import Skipped, scan
 from ital.collection.store import Store, StoreError
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    """A model that is quicker than the real ones: it describes pictures by their colours."""
-    return describe(str(means(tmp_path_factory.mktemp("model") / "m.onnx")))
-
-
-def rows(folder: Path, model=None):
-    """Everything in the table, by identifier."""
-    store = Store.find(folder)
-    table = store.table(model.fingerprint if model else store.about.current)
-    return dict(sorted(table.rows([entry.id for entry in table.entries()]).items()))
-
-
-def ids(folder: Path, model=None) -> dict[str, int]:
-    return {row.path: row.id for row in rows(folder, model).values()}
-
-
-def same_tables(one: Path, other: Path) -> None:
-    """Every column of every row is the same."""
-    first, second = rows(one), rows(other)
-    assert list(first) == list(second)
-    for identifier, row in first.items():
-        twin = second[identifier]
-        for name in ("path", "hash", "size", "modified"):
-            assert getattr(row, name) == getattr(twin, name), (identifier, name)
-        assert (row.content.width, row.content.height) == (twin.content.width, twin.content.height)
-        assert row.content.thumbnail == twin.content.thumbnail
-        np.testing.assert_array_equal(row.content.embedding, twin.content.embedding)
 
 
 class TestWhatIsIndexed:
@@ -384,42 +353,6 @@ class TestWhatIsRefused:
             index(tmp_path / "none", model=quick, dimension=2)
 
 
-SCRIPT = """
-import sys
-from ital.collection import describe, indexer
-indexer._COMMIT_ROWS = 4
-indexer.BATCH = 2
-folder, to, model, *store = sys.argv[1:]
-def report(progress):
-    print(progress.done, flush=True)
-print("ready", flush=True)
-done = indexer.index(folder, to, describe(model), None, report, False, *store)
-print("end", len(done.skipped), flush=True)
-"""
-
-
-def run_until(done: int, delay: float, *arguments: object) -> bool:
-    """Index in a process of its own, and kill that a moment after it has come so far.
-
-    If that is less than nothing, a moment after it begins.
-    """
-    command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith("end"):
-                process.wait()
-                assert process.returncode == 0
-                return True
-            if (line[0].isdigit() and int(line) >= done) or done < 0:
-                time.sleep(delay)
-                process.send_signal(signal.SIGKILL)
-                break
-    # It may have come to its end meanwhile; an end of any other kind is a failure.
-    assert process.returncode in (0, -signal.SIGKILL)
-    return process.returncode == 0
-
-
 def test_killed_ten_times(tmp_path, quick):
     """The end is that of a run that nobody disturbed, whenever it was killed."""
     chance = random.Random(0)
@@ -431,9 +364,7 @@ def test_killed_ten_times(tmp_path, quick):
     index(folder, undisturbed, quick)
     kills = 0
     while kills < 10:
-        finished = run_until(
-            chance.randrange(12), chance.uniform(0, 0.05), folder, killed, quick.name
-        )
+        finished = run_until(chance.randrange(12), chance.uniform(0, 0.05), folder, killed, quick)
         if finished:
             shutil.rmtree(killed)
         kills += not finished
@@ -469,7 +400,7 @@ def test_killed_while_it_catches_up(tmp_path, quick):
         (folder / f"{number:03}.png").unlink()
     index(folder, undisturbed, quick)
     for _ in range(5):
-        run_until(chance.randrange(1, 8), chance.uniform(0, 0.05), folder, killed, quick.name)
+        run_until(chance.randrange(1, 8), chance.uniform(0, 0.05), folder, killed, quick)
     index(folder, killed, quick)
     same_tables(killed, undisturbed)
     found = ids(killed)
@@ -491,8 +422,7 @@ def test_killed_while_embeddings_are_rounded(tmp_path, quick):
     for _ in range(5):
         shutil.rmtree(killed, ignore_errors=True)
         shutil.copytree(whole, killed)
-        with_store = (folder, killed, quick.name, "float16")
-        run_until(-1, chance.uniform(0, 0.05), *with_store)
+        run_until(-1, chance.uniform(0, 0.05), folder, killed, quick, store="float16")
         found = Collection.open(killed).features()
         np.testing.assert_array_equal(found, wanted.astype(found.dtype))
     index(folder, killed, quick, store="float16")
@@ -501,11 +431,11 @@ def test_killed_while_embeddings_are_rounded(tmp_path, quick):
     np.testing.assert_array_equal(found, wanted.astype(np.float16))
 
 
-def limited(*arguments: object, prepare=None) -> subprocess.CompletedProcess[str]:
+def limited(folder: Path, to: Path, model, prepare) -> subprocess.CompletedProcess[str]:
     """Index in a process of its own, after some preparation there."""
-    command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
+    arguments = command(folder, to, model)
     return subprocess.run(
-        command, capture_output=True, text=True, preexec_fn=prepare, check=False, timeout=300
+        arguments, capture_output=True, text=True, preexec_fn=prepare, check=False, timeout=300
     )
 
 
@@ -521,7 +451,7 @@ def test_a_full_disk(tmp_path, quick):
     def little_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 
-    result = limited(folder, folder / ".ital", quick.name, prepare=little_room)
+    result = limited(folder, folder / ".ital", quick, prepare=little_room)
     assert result.returncode != 0
     assert "there is no room on the disk. All that was indexed before is kept" in result.stderr
     assert len(Collection.open(folder)) == 30
@@ -577,7 +507,7 @@ def test_rows_behind_a_shut_door_stay(tmp_path, quick):
     locked = draw(folder / "locked.png", 99)
     locked.chmod(0)
     try:
-        result = limited(folder, folder / ".ital", quick.name, prepare=without_privileges)
+        result = limited(folder, folder / ".ital", quick, prepare=without_privileges)
     finally:
         (folder / "shut").chmod(0o700)
     assert result.returncode == 0, result.stderr
@@ -592,9 +522,9 @@ def test_a_read_only_folder(tmp_path, quick):
     draw(folder / "a.png", 0)
     folder.chmod(0o500)
     try:
-        result = limited(folder, folder / ".ital", quick.name, prepare=without_privileges)
+        result = limited(folder, folder / ".ital", quick, prepare=without_privileges)
         assert "give another place by --to" in result.stderr
-        result = limited(folder, tmp_path / "store", quick.name, prepare=without_privileges)
+        result = limited(folder, tmp_path / "store", quick, prepare=without_privileges)
         assert result.returncode == 0, result.stderr
     finally:
         folder.chmod(0o700)

@@ -226,6 +226,12 @@ def test_refuses_what_is_no_number_of_shards(shards):
         RayEngine("auto", shards)
 
 
+def test_a_connection_is_left_to_whoever_made_it():
+    with cluster.connection("auto"):
+        assert cluster.processors() == 12
+    assert ray.is_initialized()
+
+
 def test_a_cluster_that_cannot_be_reached(monkeypatch):
     monkeypatch.setattr(cluster.ray, "is_initialized", lambda: False)
     with pytest.raises(ValueError, match=r"ray must be 'local', or the address .*'127.0.0.1:9'"):

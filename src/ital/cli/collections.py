@@ -54,6 +54,15 @@ def index(
             "before, or float32, if not given; what was rounded to float16 stays so."
         ),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Read the pictures over a Ray cluster instead of by this process: HOST:PORT, "
+            "auto, or local, which starts a Ray here and ends it. Its machines must share the "
+            "folder.",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if files were skipped.")
     ] = False,
@@ -81,7 +90,7 @@ def index(
                 raise ValueError("--size, --layout, --normalise, --output and --crop need --model")
             chosen = model and describe(model, size, layout, normalise, output, crop)
             with indexing() as progress:
-                done = update(folder, to, chosen or None, pca, progress, store=store)
+                done = update(folder, to, chosen or None, pca, progress, store=store, ray=ray)
             skipped = done.skipped
             Console().print(
                 f"{done.pictures} pictures: {done.embedded} new or changed, {done.moved} moved or "

@@ -1,31 +1,28 @@
 """From a folder of pictures to a collection, and to a collection up to date when it has changed.
 
-Every core takes a few pictures at a time, reads, hashes, decodes and shrinks them, and has the
-network describe them. Every few seconds what is done is committed. Run again, it goes on; nothing
-that stayed is opened.
+Every core, of this machine or of a cluster, takes a few pictures at a time, reads, hashes, decodes
+and shrinks them, and has the network describe them. Every few seconds what is done is committed, by
+one process. Run again, it goes on; nothing that stayed is opened.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ital.collection import identity, mapped, pca, pictures
-from ital.collection.encoder import Encoder
 from ital.collection.identity import Entry
 from ital.collection.models import Model, describe
-from ital.collection.reader import Read, Reader
-from ital.collection.scan import File, Skipped, open_inside, scan
+from ital.collection.reader import Read, hashing, reading
+from ital.collection.scan import File, Skipped, scan
 from ital.collection.store import FOLDER, Row, Store, StoreError, checked_type, row
-from ital.engine import cores
+from ital.collection.workers import Workers, threads
+from ital.extras import needed_for
 
 BATCH = 8
 """Pictures that the network sees at a time."""
@@ -59,6 +56,7 @@ def index(
     report: Callable[[Progress], None] = lambda progress: None,
     wait: bool = False,
     store: str | None = None,
+    ray: str | None = None,
 ) -> Progress:
     """Bring the collection of a folder up to date, or make it.
 
@@ -73,36 +71,54 @@ def index(
         wait: whether to wait for another process that indexes the same folder, or to give up.
         store: keep embeddings in float16, half as much, or float32; ``None`` for the type in which
             they are, float32 at first. What was rounded to float16 stays so.
+        ray: the address of a Ray cluster whose machines read the pictures, from the same folder, or
+            ``"local"`` for one on this machine that ends with the run; the threads of this process
+            if ``None``. The collection is the same.
 
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise StoreError(f"folder must be a folder of pictures, got {str(folder)!r}")
     kind = checked_type(store)
-    kept = Store.create(Path(to) if to is not None else folder / FOLDER, folder)
-    with kept.locked(wait), pictures.quietly():
-        if model is None:
-            current = kept.about.current
-            model = (kept.model(current) if current else None) or describe()
-        run = _Run(kept, model, kind, report)
-        kept.use(model.fingerprint, model)
-        run.update()
-        if dimension is not None:
-            if dimension:
-                pca.ensure(kept.folder, run.table, dimension)
-            kept.write_about(pca={**kept.about.pca, model.fingerprint: dimension})
-        with suppress(OSError):  # without, the collection takes longer to open
-            mapped.write(kept, model.fingerprint)
+    with _workers(folder, ray) as workers:  # if there are none, nothing is to be written
+        kept = Store.create(Path(to) if to is not None else folder / FOLDER, folder)
+        with kept.locked(wait), pictures.quietly():
+            if model is None:
+                current = kept.about.current
+                model = (kept.model(current) if current else None) or describe()
+            run = _Run(kept, model, kind, report, workers)
+            kept.use(model.fingerprint, model)
+            run.update()
+            if dimension is not None:
+                if dimension:
+                    pca.ensure(kept.folder, run.table, dimension)
+                kept.write_about(pca={**kept.about.pca, model.fingerprint: dimension})
+            with suppress(OSError):  # without, the collection takes longer to open
+                mapped.write(kept, model.fingerprint)
     return run.progress
+
+
+def _workers(folder: Path, ray: str | None) -> AbstractContextManager[Workers]:
+    if ray is None:
+        return threads()
+    with needed_for("indexing over a cluster"):
+        from ital.collection.cluster import connected
+    return connected(ray, folder)
 
 
 class _Run:
     """One run of the indexer, with the lock held."""
 
     def __init__(
-        self, store: Store, model: Model, kind: str | None, report: Callable[[Progress], None]
+        self,
+        store: Store,
+        model: Model,
+        kind: str | None,
+        report: Callable[[Progress], None],
+        workers: Workers,
     ) -> None:
         self.store, self.model, self.kind, self.report = store, model, kind, report
+        self.workers = workers
         self.progress = Progress()
         self.table = store.table(model.fingerprint)
         if self.table is not None and kind is not None:
@@ -129,12 +145,7 @@ class _Run:
         self.progress.total = len(work)
         self.report(self.progress)
         if work:
-            with ThreadPoolExecutor(cores(), thread_name_prefix="ital-decode") as threads:
-                try:
-                    self._work(work, entries, rest.entries, threads)
-                except BaseException:
-                    threads.shutdown(cancel_futures=True)
-                    raise
+            self._work(work, entries, rest.entries)
         self._let_go([entry for entry in rest.entries if entry.id not in self._written])
         self.progress.skipped.sort(key=lambda one: one.path)
         if self.progress.skipped != before:
@@ -144,15 +155,9 @@ class _Run:
             self.progress.pictures = len(self.table)
         self.report(self.progress)
 
-    def _work(
-        self,
-        work: list[File],
-        entries: list[Entry],
-        changed: list[Entry],
-        threads: ThreadPoolExecutor,
-    ) -> None:
+    def _work(self, work: list[File], entries: list[Entry], changed: list[Entry]) -> None:
         """Read all files, describe them and commit the rows, in order."""
-        hashes = self._hashes(work, changed, threads)
+        hashes = self._hashes(work, changed)
         ids = {entry.id for entry in entries}
         claims = identity.claims(work, hashes, changed, self._elsewhere, ids)
         # Content is copied from rows that keep theirs: of files that are as they were, and of
@@ -161,10 +166,8 @@ class _Run:
         lost = {entry.id for entry in changed if (entry.id, entry.hash) not in moved}
         contents = {entry.hash: entry.id for entry in entries if entry.id not in lost}
         fresh = itertools.count(self.store.next_id())
-        # Every thread has the network run on its own core.
-        reader = Reader(self.store.root, Encoder(self.model, threads=1), contents)
-        batches = (work[start : start + BATCH] for start in range(0, len(work), BATCH))
-        for found in _in_order(threads, reader.read, batches):
+        read = functools.partial(reading, self._root, self.model, contents)
+        for found in self.workers.map(read, _batches(work)):
             self.progress.done += len(found)
             for one in self._with_copies(found, contents):
                 if isinstance(one, Skipped):
@@ -175,27 +178,24 @@ class _Run:
             self._commit(ids, at_once=self.progress.done == len(work))
             self.report(self.progress)
 
+    @property
+    def _root(self) -> Path:
+        """The folder of the pictures, by a path that is the same wherever someone is."""
+        return self.store.root.resolve()
+
     @functools.cached_property
     def _elsewhere(self) -> list[Entry]:
         """What is known under other models."""
         others = [one for one in self.store.tables() if one.fingerprint != self.model.fingerprint]
         return [entry for table in others for entry in table.entries()]
 
-    def _hashes(
-        self, work: list[File], changed: list[Entry], threads: ThreadPoolExecutor
-    ) -> dict[str, str]:
+    def _hashes(self, work: list[File], changed: list[Entry]) -> dict[str, str]:
         """Hashes by path, of what can be read; none, if there is no picture to know again."""
         if not changed and not self._elsewhere:
             return {}
-        hashes = zip(work, threads.map(self._hash, work), strict=True)
+        found = self.workers.map(functools.partial(hashing, self._root), _batches(work))
+        hashes = zip(work, itertools.chain.from_iterable(found), strict=True)
         return {file.path: digest for file, digest in hashes if digest is not None}
-
-    def _hash(self, file: File) -> str | None:
-        try:
-            with open_inside(self.store.root, file.path) as stream:
-                return hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError:
-            return None  # it will be reported when it is to be read
 
     def _with_copies(
         self, found: list[Read | Skipped], contents: dict[str, int]
@@ -246,16 +246,5 @@ class _Run:
         self.progress.gone = len(gone)
 
 
-def _in_order(
-    threads: ThreadPoolExecutor,
-    read: Callable[[list[File]], list[Read | Skipped]],
-    batches: Iterable[list[File]],
-) -> Iterator[list[Read | Skipped]]:
-    """What comes of each batch, in their order, with a few of them under way."""
-    waiting: deque[Future[list[Read | Skipped]]] = deque()
-    for batch in batches:
-        waiting.append(threads.submit(read, batch))
-        if len(waiting) > 2 * cores():
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
+def _batches(files: Sequence[File]) -> Iterator[Sequence[File]]:
+    return (files[start : start + BATCH] for start in range(0, len(files), BATCH))

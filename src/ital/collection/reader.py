@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import threading
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from ital.collection import pictures
 from ital.collection.encoder import Encoder, Vectors
+from ital.collection.models import Model
 from ital.collection.pictures import UnreadableError
 from ital.collection.scan import File, Skipped, open_inside, reason
 
@@ -97,3 +99,27 @@ class Reader:
         self._encoder.prepare(picture.image, out)
         thumbnail = pictures.thumbnail(picture.image)
         return _Decoded(file, digest, picture.width, picture.height, thumbnail)
+
+
+def reading(
+    root: Path, model: Model, known: Container[str]
+) -> Callable[[Sequence[File]], list[Read | Skipped]]:
+    """What reads files, many batches at once: the network keeps to the core of whoever runs it."""
+    return Reader(root, Encoder(model, threads=1), known).read
+
+
+def hashing(root: Path) -> Callable[[Sequence[File]], list[str | None]]:
+    """What gives hashes of files; ``None`` of those that cannot be read."""
+    return functools.partial(_hashes, root)
+
+
+def _hashes(root: Path, files: Sequence[File]) -> list[str | None]:
+    return [_hash(root, file) for file in files]
+
+
+def _hash(root: Path, file: File) -> str | None:
+    try:
+        with open_inside(root, file.path) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None  # it will be reported when it is to be read

@@ -16,7 +16,8 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
@@ -60,7 +61,7 @@ def connect(address: str, processors: int | None = None) -> None:
         return
     try:
         _reach(address)
-        with nullcontext() if address == OWN else _one_attempt():
+        with _started_at_once() if address == OWN else _one_attempt():
             ray.init(
                 address,
                 num_cpus=processors or cores() if address == OWN else None,
@@ -74,6 +75,32 @@ def connect(address: str, processors: int | None = None) -> None:
             f"{first_line(error)}. 'ray start --head' starts one and says its HOST:PORT; one that "
             "wants a token needs RAY_AUTH_MODE=token here"
         ) from error
+
+
+@contextmanager
+def connection(address: str, processors: int | None = None) -> Iterator[None]:
+    """A connection that ends with whoever made it; what fails on the way is raised as it was.
+
+    Of somebody who was connected already it is theirs, and stays.
+    """
+    ours = not ray.is_initialized()
+    connect(address, processors)
+    try:
+        yield
+    except RayError as error:
+        cause = getattr(error, "cause", error)  # what a task raised, if it was not Ray that failed
+        if not isinstance(cause, RayError):
+            raise cause from error
+        raise BrokenExecutor(f"the cluster failed ({first_line(cause)})") from error
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def processors() -> int:
+    """Processors of the cluster."""
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return max(1, int(resources.get("CPU", 1)))
 
 
 def first_line(error: Exception) -> str:
@@ -92,6 +119,14 @@ def _reach(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
     except (OSError, OverflowError) as error:
         raise ConnectionError(f"nobody answers at {address} ({error})") from error
+
+
+@contextmanager
+def _started_at_once() -> Iterator[None]:
+    """Leave out what libraries say of forks: those by which Ray starts programs end at once."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*fork")
+        yield
 
 
 @contextmanager
@@ -120,15 +155,14 @@ class RayEngine(Engine):
         if shards is not None:
             checks.whole_number(shards, "shards", least=1)
         connect(address, shards and max(shards, cores()))
-        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-        processors = max(1, int(resources.get("CPU", 1)))
-        self.shards = shards or processors
+        there = processors()
+        self.shards = shards or there
         # More than there are processors share these, for actors that have to wait for one would
         # wait for ever.
-        self._share = min(1.0, processors / self.shards)
-        if self.shards > processors:
+        self._share = min(1.0, there / self.shards)
+        if self.shards > there:
             warnings.warn(
-                f"{self.shards} shards are more than the {processors} processors of the cluster, "
+                f"{self.shards} shards are more than the {there} processors of the cluster, "
                 "which they will share",
                 stacklevel=2,
             )

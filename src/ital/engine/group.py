@@ -27,7 +27,7 @@ U = TypeVar("U")
 
 
 class ClusterError(RuntimeError):
-    """Shards cannot be reached any more. What was said to a search is safe with the search."""
+    """A cluster that cannot do its work. What was said to a search is safe with the search."""
 
 
 class Group(ABC, Generic[T]):

@@ -8,17 +8,15 @@ its first query, and all of its workers share them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
 import ray
-from ray.exceptions import RayError
 from threadpoolctl import threadpool_limits
 
-from ital.engine.cluster import OWN, connect, first_line
+from ital.engine.cluster import OWN, connection
 from ital.evaluation.datasets.base import Dataset, LazyTasks, Task
 from ital.evaluation.experiment import Player, Result, Settings, Submit, Unit
 
@@ -33,21 +31,13 @@ def connected(address: str, player: Player, processes: int | None) -> Iterator[S
             f"processes must be left out with a cluster, which knows its own, got {processes}; or "
             f"ray must be {OWN!r}, got {address!r}"
         )
-    connect(address, processes)
-    try:
+    with connection(address, processes):
         # A picture of each image is for reports, and would bring the features along once more.
         dataset = replace(player.dataset, tasks=_Stored(player.dataset.tasks), image=None)
         job = ray.put((dataset, player.settings))
         play = ray.remote(_play)
         # In a list, for workers are to keep what they made of it, and not to get it each time.
         yield lambda unit: play.remote([job], unit).future()
-    except RayError as error:
-        cause = getattr(error, "cause", error)  # what a query raised, if it was not Ray that failed
-        if not isinstance(cause, RayError):
-            raise cause from error
-        raise BrokenExecutor(f"the cluster failed ({first_line(cause)})") from error
-    finally:
-        ray.shutdown()
 
 
 class _Stored(LazyTasks):
