@@ -1,9 +1,11 @@
 """What the server adds to the library, how it bears many users, and whether the grid is smooth.
 
     python benchmarks/serve.py --out build/serve.json
+    python benchmarks/serve.py --parts f --folder build/million --out build/million.json
 
 (a) 200,000 pictures of 512 dimensions: from answers to the next batch over HTTP, as a multiple of
-    the library's own `answer` and `suggest`, in turns within one run; medians.
+    the library's own `answer` and `suggest`, in turns within one run; medians. The same until the
+    first results are there, for which the page also asks for all thresholds.
 (b) 20,000 pictures, 20 users at once: the slowest hundredth, as a multiple of one user's median.
 (c) The grid over 200,000 pictures, scrolled in Chromium at three speeds: the longest time between
     two frames in the browser's own trace. It is left out where there is no Chromium.
@@ -11,6 +13,9 @@
     open, of something small and of thumbnails.
 (e) The page over 200,000 pictures, opened in Chromium with nothing in its cache: from navigation
     until every thumbnail on the first screen is there; the median of several times.
+(f) A million pictures, in half precision unless told otherwise: from the start of the server until
+    it answers, and until a search has begun; the median of several times. Then the same as in (a).
+    Its collection takes 3 GB and minutes to make; a folder that is given keeps it for later runs.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,30 +48,42 @@ import numpy as np
 from PIL import Image
 
 import ital
+from ital.collection import mapped
 from ital.collection.reader import Content
-from ital.collection.store import Row, Store
+from ital.collection.store import TYPES, Row, Store
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
-_PART = 5000
+SHOWN = 200
+"""Results that the page asks for at a time."""
+
+_PART, _CLUSTER = 50_000, 1000
+"""Pictures that are written at a time, and that lie about one centre."""
 
 
-def make_collection(folder: Path, count: int, dimension: int) -> None:
-    """A collection of pictures that are nowhere but in it, with thumbnails of a few colours."""
-    folder.mkdir()
+def make_collection(folder: Path, count: int, dimension: int, kind: str = "float32") -> None:
+    """A collection of pictures that are nowhere but in it, with thumbnails of a few colours.
+
+    Embeddings lie about centres, a thousand pictures to each.
+    """
+    folder.mkdir(parents=True)
     store = Store.create(folder / ".ital", folder)
     store.use("synthetic", None)
-    table = store.create_table("synthetic", dimension)
+    table = store.create_table("synthetic", dimension, kind)
     rng = np.random.default_rng(0)
     thumbnails = []
     for colour in rng.integers(0, 256, (64, 3)):
         stream = io.BytesIO()
         Image.new("RGB", (256, 192), tuple(colour.tolist())).save(stream, "JPEG", quality=60)
         thumbnails.append(stream.getvalue())
-    spectrum = 1 / np.sqrt(np.arange(1, dimension + 1))
+    spectrum = (1 / np.sqrt(np.arange(1, dimension + 1))).astype(np.float32)
+    centres = rng.standard_normal((-(-count // _CLUSTER), dimension), np.float32)
     for start in range(0, count, _PART):
-        vectors = rng.normal(size=(min(_PART, count - start), dimension)) * spectrum
+        size = min(_PART, count - start)
+        vectors = rng.standard_normal((size, dimension), np.float32)
+        vectors += centres[rng.integers(0, len(centres), size)]
+        vectors *= spectrum
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         rows = [
             Row(
@@ -76,10 +94,19 @@ def make_collection(folder: Path, count: int, dimension: int) -> None:
                 0,
                 Content(256, 192, thumbnails[(start + place) % 64], vector),
             )
-            for place, vector in enumerate(vectors.astype(np.float32))
+            for place, vector in enumerate(vectors)
         ]
         table.write(rows, new=True)
     table.tidy()
+    with store.locked():
+        mapped.write(store, "synthetic")  # as `ital index` does at its end
+
+
+def made(folder: Path, count: int, dimension: int, kind: str) -> Path:
+    """The same, unless it is there already."""
+    if not folder.exists():
+        make_collection(folder, count, dimension, kind)
+    return folder
 
 
 @contextmanager
@@ -126,22 +153,62 @@ class Person:
         self._state = response.json()
         return seconds
 
+    def look(self) -> float:
+        """Seconds until all is there that the page shows of a round: it asks for both at once."""
+        address = f"/searches/{self._state['id']}"
+        wanted = (f"{address}/thresholds", f"{address}/results?limit={SHOWN}")
+        begun = time.perf_counter()
+        with ThreadPoolExecutor() as threads:
+            for response in threads.map(self._client.get, wanted):
+                response.raise_for_status()
+        return time.perf_counter() - begun
 
-def against_library(folder: Path, rounds: int) -> dict[str, float]:
+
+def against_library(folder: Path, rounds: int) -> dict[str, dict[str, float]]:
+    """Seconds until there is a next batch, and until there are results of the round as well."""
     search = ital.Collection.open(folder).search(seed=0)
     search.query(relevant=[1])
     batch = search.suggest(4)
-    library, server = [], []
+    library: dict[str, list[float]] = {"batch": [], "batch and results": []}
+    server: dict[str, list[float]] = {"batch": [], "batch and results": []}
     with serving(folder) as url:
         person = Person(url, 1)
         for _ in range(rounds):
             begun = time.perf_counter()
             search.answer({int(one): bool(one % 3 == 0) for one in batch})
             batch = search.suggest(4)
-            library.append(time.perf_counter() - begun)
-            server.append(person.answer())
+            library["batch"].append(time.perf_counter() - begun)
+            search.results(SHOWN)
+            library["batch and results"].append(time.perf_counter() - begun)
+            server["batch"].append(person.answer())
+            server["batch and results"].append(server["batch"][-1] + person.look())
+    return {until: _compared(library[until], server[until]) for until in library}
+
+
+def _compared(library: list[float], server: list[float]) -> dict[str, float]:
+    """Medians, and from where to where half of the rounds were: how busy the machine was."""
     medians = statistics.median(library), statistics.median(server)
-    return {"library": medians[0], "server": medians[1], "ratio": medians[1] / medians[0]}
+    found = {"library": medians[0], "server": medians[1], "ratio": medians[1] / medians[0]}
+    for name, seconds in (("library", library), ("server", server)):
+        low, high = np.quantile(seconds, [0.25, 0.75])
+        found |= {f"{name}_low": float(low), f"{name}_high": float(high)}
+    return found
+
+
+def opening(folder: Path, times: int) -> dict[str, float]:
+    """Seconds from the start of a server until it answers, and until a search has begun there."""
+    answers, searches = [], []
+    for _ in range(times):
+        begun = time.perf_counter()
+        with serving(folder) as url:
+            answers.append(time.perf_counter() - begun)
+            Person(url, 1)
+            searches.append(time.perf_counter() - begun)
+    return {
+        "answers": statistics.median(answers),
+        "searches": statistics.median(searches),
+        "slowest": max(searches),
+    }
 
 
 def many_users(folder: Path, users: int, rounds: int) -> dict[str, float]:
@@ -265,53 +332,107 @@ def filling(folder: Path, times: int) -> dict[str, float] | None:
     return {"median_ms": statistics.median(milliseconds), "thumbnails": thumbnails[0]}
 
 
+def print_rounds(letter: str, pictures: int, report: dict[str, dict[str, float]]) -> None:
+    """Medians, and from where to where half of the rounds were."""
+    for until, one in report.items():
+        server, library = (
+            f"{1e3 * one[name]:.0f} ms ({1e3 * one[f'{name}_low']:.0f} to "
+            f"{1e3 * one[f'{name}_high']:.0f})"
+            for name in ("server", "library")
+        )
+        print(
+            f"({letter}) {pictures:,} pictures, until the next {until}: {server} over HTTP, "
+            f"{library} by the library: {one['ratio']:.2f}x"
+        )
+
+
+def large(arguments: argparse.Namespace, folder: Path) -> Path:
+    return made(folder / "large", arguments.large, arguments.dimension, "float32")
+
+
+def part_a(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    report = against_library(large(arguments, folder), arguments.rounds)
+    print_rounds("a", arguments.large, report)
+    return {"against_library": report}
+
+
+def part_b(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    small = made(folder / "small", arguments.small, arguments.dimension, "float32")
+    one = many_users(small, arguments.users, arguments.rounds)
+    print(
+        f"(b) {arguments.users} users at once over {arguments.small:,}: slowest percentile "
+        f"{one['slowest_percentile'] * 1e3:.0f} ms, one alone {one['alone'] * 1e3:.0f} ms: "
+        f"{one['ratio']:.1f}x, {one['failures']} failures"
+    )
+    return {"many_users": one}
+
+
+def part_c(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    report = scrolling(large(arguments, folder), arguments.frames)
+    for way, one in (report or {}).items():
+        print(
+            f"(c) the grid over {arguments.large:,}, {way}: median frame "
+            f"{one['median_ms']:.1f} ms, longest {one['longest_ms']:.1f} ms, "
+            f"{one['over_100_ms']} over 100 ms of {one['frames']}"
+        )
+    return {"scrolling": report}
+
+
+def part_d(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    report = keep_alive(large(arguments, folder), arguments.requests)
+    for name, speed in report.items():
+        print(f"(d) {name} over one connection: {speed:,.0f} requests a second")
+    return {"keep_alive": report}
+
+
+def part_e(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    one = filling(large(arguments, folder), arguments.times)
+    if one:
+        print(
+            f"(e) a screen of {one['thumbnails']} thumbnails is full after "
+            f"{one['median_ms']:.0f} ms"
+        )
+    return {"filling": one}
+
+
+def part_f(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    place = arguments.folder or folder / "million"
+    made(place, arguments.million, arguments.dimension, arguments.store)
+    one = opening(place, arguments.times)
+    print(
+        f"(f) {arguments.million:,} pictures: the server answers after {one['answers']:.1f} s, and "
+        f"a search has begun after {one['searches']:.1f} s, {one['slowest']:.1f} s at the most"
+    )
+    report = against_library(place, arguments.rounds)
+    print_rounds("f", arguments.million, report)
+    return {"million": {"opening": one, "against_library": report}}
+
+
+PARTS = {"a": part_a, "b": part_b, "c": part_c, "d": part_d, "e": part_e, "f": part_f}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--parts", default="abcde", help="letters of what is measured, in order")
     parser.add_argument("--large", type=int, default=200_000)
     parser.add_argument("--small", type=int, default=20_000)
+    parser.add_argument("--million", type=int, default=1_000_000)
     parser.add_argument("--users", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--dimension", type=int, default=512)
+    parser.add_argument("--store", choices=TYPES, default="float16", help="of (f)")
     parser.add_argument("--frames", type=int, default=600)
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--times", type=int, default=7)
+    parser.add_argument("--folder", type=Path, help="where (f) makes its pictures, or finds them")
     parser.add_argument("--out", type=Path, help="where to write JSON")
     arguments = parser.parse_args()
+    report: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as name:
-        large, small = Path(name) / "large", Path(name) / "small"
-        make_collection(large, arguments.large, arguments.dimension)
-        make_collection(small, arguments.small, arguments.dimension)
-        report: dict[str, Any] = {"against_library": against_library(large, arguments.rounds)}
-        one = report["against_library"]
-        print(
-            f"(a) {arguments.large:,} pictures: {one['server'] * 1e3:.0f} ms over HTTP, "
-            f"{one['library'] * 1e3:.0f} ms by the library: {one['ratio']:.2f}x"
-        )
-        report["many_users"] = many_users(small, arguments.users, arguments.rounds)
-        one = report["many_users"]
-        print(
-            f"(b) {arguments.users} users at once over {arguments.small:,}: slowest percentile "
-            f"{one['slowest_percentile'] * 1e3:.0f} ms, one alone {one['alone'] * 1e3:.0f} ms: "
-            f"{one['ratio']:.1f}x, {one['failures']} failures"
-        )
-        report["scrolling"] = scrolling(large, arguments.frames)
-        for way, one in (report["scrolling"] or {}).items():
-            print(
-                f"(c) the grid over {arguments.large:,}, {way}: median frame "
-                f"{one['median_ms']:.1f} ms, longest {one['longest_ms']:.1f} ms, "
-                f"{one['over_100_ms']} over 100 ms of {one['frames']}"
-            )
-        report["keep_alive"] = keep_alive(large, arguments.requests)
-        for name, speed in report["keep_alive"].items():
-            print(f"(d) {name} over one connection: {speed:,.0f} requests a second")
-        report["filling"] = filling(large, arguments.times)
-        if one := report["filling"]:
-            print(
-                f"(e) a screen of {one['thumbnails']} thumbnails is full after "
-                f"{one['median_ms']:.0f} ms"
-            )
+        for letter in arguments.parts:
+            report |= PARTS[letter](arguments, Path(name))
     if arguments.out:
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         arguments.out.write_text(json.dumps(report, indent=1))

@@ -73,11 +73,16 @@ def test_index(tmp_path):
 def test_serve(tmp_path):
     """The grid is looked at where there is a Chromium."""
     out = tmp_path / "serve.json"
-    sizes = ("--large", "300", "--small", "200", "--dimension", "8", "--users", "2")
-    sizes += ("--rounds", "2", "--frames", "20", "--requests", "20", "--times", "1")
+    sizes = ("--large", "300", "--small", "200", "--million", "400", "--dimension", "8")
+    sizes += ("--users", "2", "--rounds", "2", "--frames", "20", "--requests", "20", "--times", "1")
+    sizes += ("--parts", "abcdef", "--folder", str(tmp_path / "million"))
     printed = run("serve.py", *sizes, "--out", str(out))
     report = json.loads(out.read_text())
-    assert report["against_library"]["ratio"] > 0
+    for measured in (report, report["million"]):
+        assert measured["against_library"].keys() == {"batch", "batch and results"}
+        assert all(one["ratio"] > 0 for one in measured["against_library"].values())
+    assert report["million"]["opening"]["searches"] > 0
+    assert (tmp_path / "million" / ".ital").is_dir(), "kept for the next run"
     assert report["many_users"]["failures"] == 0
     assert "over 100 ms" in printed or report["scrolling"] is None
     assert report["keep_alive"]["thumbnails"] > 0

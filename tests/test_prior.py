@@ -76,6 +76,21 @@ def test_the_average_is_computed_once_for_a_pool_and_a_kernel(monkeypatch):
     assert Conditioned.of(pool, Kernel(1.0)) is first
 
 
+def test_an_average_that_a_pool_knows_is_not_made_again(monkeypatch):
+    """By its name, which is that of all that it depends on."""
+    features, kernel = np.random.default_rng(0).standard_normal((300, 3)), Kernel(1.0)
+    known = Conditioned(Pool(features), kernel)
+    pool = Pool(features)
+    pool.kept(known.name, lambda: known.average)
+    others = [Conditioned(pool, Kernel(1.0, 2.0)), Conditioned(Pool(features + 1), kernel)]
+    others.append(Conditioned(Pool(features[:299]), kernel))
+    assert known.name not in {one.name for one in others}
+    monkeypatch.setattr(Features, "mean_of", None)  # a pass over the pool would fail now
+    again = Conditioned(pool, Kernel(1.0, noise=0.1))
+    rows = np.arange(300)
+    np.testing.assert_array_equal(again.slices.gather(PriorSlice.averages, rows), known.average)
+
+
 def test_the_papers_prior_is_the_kernel():
     pool, kernel = Pool(np.eye(3)), Kernel(1.0, 2.0)
     covariance = PAPER.covariance(pool, kernel)

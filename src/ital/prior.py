@@ -13,6 +13,7 @@ The average is known only roughly, hence ``epsilon``.
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,6 +59,7 @@ class PriorSlice:
         kernel: of eq. (4).
         sample: vectors that stand for the pool in its average, if the process is conditioned on it.
         deviation: what kappa is divided by to be V_0.
+        average: V_0 of the images, where it is known and need not be made of these.
 
     """
 
@@ -67,9 +69,12 @@ class PriorSlice:
         kernel: Kernel,
         sample: FloatArray | None = None,
         deviation: float = 1.0,
+        average: FloatArray | None = None,
     ) -> None:
         self.features, self._kernel = features, kernel
-        self._average = None if sample is None else features.mean_of(sample, kernel) / deviation
+        self._average = average
+        if sample is not None:
+            self._average = features.mean_of(sample, kernel) / deviation
 
     def __len__(self) -> int:
         return len(self.features)
@@ -152,13 +157,33 @@ class Covariance:
 class Conditioned(Covariance):
     """The same given that the average over the pool is the prior mean: the kernel less V_0 V_0'."""
 
+    name: str
+    """What V_0 of all images is known by, to the pool and to those who keep it for the next one."""
+    average: FloatArray | None = None
+    """V_0 of all images, unless each of several shards has its own part."""
+
     def _over(self, pool: Pool) -> Group[PriorSlice]:
         sample = pool.vectors(pool.sample(_IMAGES))
         within = super().between(sample, sample).mean()
         self._to_sample = pool.distances_to(sample)
         self._deviation = float(np.sqrt(within * (1 + epsilon(len(pool)))))
         self._known: dict[bytes, float] = {}
-        return pool.slices.build(PriorSlice, self._kernel, sample, self._deviation)
+        self.name = self._named(sample)
+        if len(pool.slices) > 1:
+            return pool.slices.build(PriorSlice, self._kernel, sample, self._deviation)
+        self.average = pool.kept(self.name, lambda: self._average_of_all(pool, sample))
+        return pool.slices.build(PriorSlice, self._kernel, average=self.average)
+
+    def _named(self, sample: FloatArray) -> str:
+        # With fewer digits than there are: other machines round otherwise.
+        numbers = (self._kernel.length_scale, self._kernel.variance, self._deviation)
+        digest = hashlib.sha256(" ".join(f"{one:.12g}" for one in numbers).encode())
+        digest.update(np.ascontiguousarray(sample).data)
+        return f"average-{digest.hexdigest()[:16]}"
+
+    def _average_of_all(self, pool: Pool, sample: FloatArray) -> FloatArray:
+        (means,) = pool.slices.ask(Features.mean_of, sample, self._kernel)
+        return means / self._deviation
 
     @classmethod
     def of(cls, pool: Pool, kernel: Kernel) -> Conditioned:

@@ -52,6 +52,7 @@ def test_formats(tmp_path, kind):
     file, paths = write(tmp_path, kind)
     draw(tmp_path / "pictures" / "a.png", 0)
     collection = import_embeddings(file, tmp_path / "store", paths, tmp_path / "pictures")
+    assert list((tmp_path / "store").glob("mapped-*/features.npy")), "opening takes no pass"
     for found in (collection, Collection.open(tmp_path / "store")):
         assert found.ids.tolist() == [1, 2, 3, 4, 5, 6]
         assert found.paths == PATHS

@@ -19,6 +19,8 @@ from networks import means
 from ital.collection import Collection, describe, index, mapped, pca
 from ital.collection.reader import Content
 from ital.collection.store import Row, Store
+from ital.engine import ThreadEngine
+from ital.features import Features
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +111,27 @@ def test_rows_in_any_order(tmp_path):
     same(collection)
 
 
-@pytest.mark.parametrize("name", ["features.npy", "pictures.arrow"])
+def test_the_average_is_made_once_and_not_by_every_process(indexed, monkeypatch):
+    """Searches that have another kernel, or that know nothing of it, make their own."""
+    for engine in (None, ThreadEngine(2)):
+        opened = Collection.open(indexed, engine=engine)
+        monkeypatch.setattr(opened, "_embeddings", mapped.Embeddings(opened.features(), {}))
+        wanted = opened.search(seed=0)
+        wanted.query(relevant=[3])
+        found = Collection.open(indexed, engine=engine).search(seed=0)
+        found.query(relevant=[3])
+        np.testing.assert_allclose(found.results().means, wanted.results().means, rtol=1e-12)
+        assert found.suggest(3).tolist() == wanted.suggest(3).tolist()
+    again = Collection.open(indexed)
+    again.search(length_scale=0.3).query(relevant=[3])
+    monkeypatch.setattr(Features, "mean_of", None)  # a pass over the embeddings would fail now
+    again.search().query(relevant=[3])
+
+
+@pytest.mark.parametrize("name", ["features.npy", "pictures.arrow", "average-*.npy"])
 @pytest.mark.parametrize("content", [None, b"", b"nonsense", "half"])
 def test_what_is_missing_or_broken_is_made_anew(indexed, name, content):
-    (place,) = Store.find(indexed).folder.glob("mapped-*")
-    path = place / name
+    (path,) = Store.find(indexed).folder.glob(f"mapped-*/{name}")
     whole = path.read_bytes()
     path.unlink()
     if content is not None:

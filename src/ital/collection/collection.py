@@ -110,11 +110,15 @@ class Collection:
 
         They are mapped into memory where there are files for that, and read once where not.
         """
-        if self._features is None:
-            assert self._store is not None
-            assert self._table is not None
-            self._features = mapped.features(self._store, self._table, self.ids)
-        return self._features
+        return self._embeddings.vectors
+
+    @functools.cached_property
+    def _embeddings(self) -> mapped.Embeddings:
+        if self._features is not None:
+            return mapped.Embeddings(self._features, {})
+        assert self._store is not None
+        assert self._table is not None
+        return mapped.embeddings(self._store, self._table, self.ids)
 
     @functools.cached_property
     def _projection(self) -> pca.Projection | None:
@@ -134,7 +138,10 @@ class Collection:
         kind = None
         if self._store is not None and self._table is not None:
             kind = f"{self._table.fingerprint} {self._dimension}"
-        return Pool(self.features(), self.ids, kind, self.store_id, self._engine)
+        pool = Pool(self.features(), self.ids, kind, self.store_id, self._engine)
+        for name, array in self._embeddings.known.items():
+            pool.kept(name, functools.partial(np.asarray, array))
+        return pool
 
     def search(self, **kwargs: Any) -> Search:
         """A search over the collection, with identifiers instead of row numbers.

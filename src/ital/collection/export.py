@@ -10,8 +10,10 @@ import shutil
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+import numpy as np
 
 from ital import checks
 from ital.collection import pictures
@@ -51,40 +53,42 @@ def found(
     above = len(results)
     if threshold is not None:
         above = search.ranking().above(checks.probability(threshold, "threshold"))
-    place = {int(identifier): row for row, identifier in enumerate(collection.ids)}
-    listed = [
+    ids, probabilities, means = (
+        column[:above] for column in (results.ids, results.probabilities, results.means)
+    )
+    columns = (ids, np.searchsorted(collection.ids, ids), probabilities, means)
+    return [
         Found(
             rank,
             identifier,
-            collection.paths[place[identifier]],
-            float(probability),
-            float(mean),
+            collection.paths[row],
+            probability,
+            mean,
             _WORDS[labels[identifier]] if identifier in labels else "",
         )
-        for rank, (identifier, probability, mean) in enumerate(
-            zip(results.ids.tolist(), results.probabilities, results.means, strict=True), start=1
+        for rank, (identifier, row, probability, mean) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True), start=1
         )
     ]
-    return listed[:above]
 
 
 def to_csv(results: Sequence[Found]) -> str:
     """A table with a line for each picture."""
     stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, list(Found.__dataclass_fields__), lineterminator="\n")
-    writer.writeheader()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(Found.__dataclass_fields__)
     for one in results:
         # A path that begins like a formula would be taken for one by spreadsheets.
         path = (
             f"./{one.path}" if one.path.startswith(("=", "+", "-", "@", "\t", "\r")) else one.path
         )
-        writer.writerow({**asdict(one), "path": path})
+        writer.writerow((vars(one) | {"path": path}).values())
     return stream.getvalue()
 
 
 def to_json(results: Sequence[Found], root: Path) -> str:
     """A list of objects, with the folder from which their paths go on."""
-    return json.dumps({"root": str(root.resolve()), "pictures": [asdict(one) for one in results]})
+    return json.dumps({"root": str(root.resolve()), "pictures": [vars(one) for one in results]})
 
 
 def to_paths(results: Sequence[Found], root: Path) -> str:
@@ -101,8 +105,8 @@ def left_out(kind: str, results: Sequence[Found], root: Path) -> list[Found]:
     """What a format cannot hold: a list of lines has no place for a path with a line break."""
     if kind != "paths":
         return []
-    paths = _whole(results, root)
-    return [one for one, path in zip(results, paths, strict=True) if "\n" in path]
+    above = "\n" in str(root.resolve())
+    return [one for one in results if above or "\n" in one.path]
 
 
 def _whole(results: Sequence[Found], root: Path) -> list[str]:

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from ital.checks import numpy_says
+from ital.collection import mapped
 from ital.collection.collection import Collection, paths_within, unit_vectors
 from ital.collection.encoder import Vectors
 from ital.collection.reader import Content
@@ -82,6 +83,8 @@ def import_embeddings(
         elif kind is not None:
             table.keep_in(kind)
         kept.use(fingerprint, None)
+        with suppress(OSError):  # without, the collection takes longer to open
+            mapped.write(kept, fingerprint)
     return Collection.open(kept.folder)
 
 

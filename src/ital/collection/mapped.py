@@ -2,15 +2,17 @@
 
 The system reads what is looked at, and lets go of it where memory is short. Files are made of one
 version of a table and named by it, and are there as a whole or not at all. They hold nothing that
-the table does not: where there are none, it is read instead.
+the table does not: where there are none, it is read instead. With them is what takes a search
+longest to make of the embeddings, V_0 of `prior`, so that it is made once and not by every process.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
@@ -21,9 +23,22 @@ from ital.checks import IntArray
 from ital.collection import pca
 from ital.collection.encoder import Vectors
 from ital.collection.store import Store, StoreError, Table
+from ital.engine import one_blas_thread
+from ital.gaussian import FloatArray
+from ital.kernel import Kernel
+from ital.pool import Pool
+from ital.prior import Conditioned
 
-_PICTURES, _FEATURES = "pictures.arrow", "features.npy"
+_PICTURES, _FEATURES, _KNOWN = "pictures.arrow", "features.npy", "average-*.npy"
 _PART = 4096
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Vectors, and what is known of them by the names under which a pool keeps it."""
+
+    vectors: Vectors
+    known: Mapping[str, FloatArray]
 
 
 class Paths(Sequence[str]):
@@ -62,7 +77,7 @@ def pictures(store: Store, table: Table) -> pa.Table:
     return table.pictures() if mapped is None else mapped[0]
 
 
-def features(store: Store, table: Table, ids: IntArray) -> Vectors:
+def embeddings(store: Store, table: Table, ids: IntArray) -> Embeddings:
     """Embeddings, reduced if they are to be, a row for each of ``ids``, which are all."""
     place = _place(store, table)
     mapped = _open(place)
@@ -73,7 +88,7 @@ def features(store: Store, table: Table, ids: IntArray) -> Vectors:
             with latest.locked():
                 write(latest, table.fingerprint)
             mapped = _open(place)
-    return _read(store, table, ids) if mapped is None else mapped[1]
+    return Embeddings(_read(store, table, ids), {}) if mapped is None else mapped[1]
 
 
 def write(store: Store, fingerprint: str) -> None:
@@ -90,6 +105,7 @@ def write(store: Store, fingerprint: str) -> None:
             writer.write_table(found)
         with _durable(part / _FEATURES) as file:
             _write_features(file, store, table, found["id"].to_numpy())
+        _write_average(part)
         part.rename(_place(store, table))
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
@@ -102,13 +118,18 @@ def _place(store: Store, table: Table) -> Path:
     return store.mapped(table.fingerprint, f"{table.version}{reduced}")
 
 
-def _open(place: Path) -> tuple[pa.Table, Vectors] | None:
+def _open(place: Path) -> tuple[pa.Table, Embeddings] | None:
     """Pictures and embeddings, or ``None`` if there are no files, or none that are whole."""
     try:
         found = pa.ipc.open_file(pa.memory_map(str(place / _PICTURES))).read_all()
-        return found, np.asarray(np.load(place / _FEATURES, mmap_mode="r"))
+        known = {path.stem: _load(path) for path in place.glob(_KNOWN)}
+        return (found, Embeddings(_load(place / _FEATURES), known)) if known else None
     except (OSError, EOFError, ValueError):
         return None
+
+
+def _load(path: Path) -> Any:
+    return np.asarray(np.load(path, mmap_mode="r"))
 
 
 def _read(store: Store, table: Table, ids: IntArray) -> Vectors:
@@ -134,6 +155,16 @@ def _write_features(file: BinaryIO, store: Store, table: Table, ids: IntArray) -
         for run in np.split(order, gaps):
             file.seek(start + size * int(places[run[0]]))
             file.write(part[run].data)
+
+
+def _write_average(part: Path) -> None:
+    """V_0 under the kernel that searches have unless they are given another."""
+    with one_blas_thread():
+        pool = Pool(_load(part / _FEATURES))
+        conditioned = Conditioned.of(pool, Kernel.over(pool))
+    assert conditioned.average is not None
+    with _durable(part / f"{conditioned.name}.npy") as file:
+        np.save(file, conditioned.average)
 
 
 def _parts(

@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 import uvicorn
 
-from ital.engine import Engine
+from ital.engine import Engine, one_blas_thread
 from ital.extras import needed_for
 from ital.server.app import create_app
 from ital.server.collections import Served
@@ -33,7 +33,8 @@ def serve(
 
     ``ready`` is called with the address of the page, token and all, when the server listens.
     """
-    with _listen(settings) as listener:
+    # Searches have threads of their own, on which those of BLAS would only spin beside them.
+    with _listen(settings) as listener, one_blas_thread():
         database = Database(settings.database or _default_database())
         engine = None if settings.ray is None else _cluster(settings.ray)
         served = [Served(folder, to, engine) for folder, to in folders]

@@ -109,22 +109,22 @@ def _summary(live: Live) -> str:
 def results(opened: Opened, offset: int, limit: int) -> schemas.ResultPage:
     """A window on the results, the best first."""
     live = opened.live
-    model, labels = live.search.model, live.search.labels
+    labels, ranking = live.search.labels, live.search.ranking()
     window = slice(offset, offset + limit)
-    ranking = live.search.ranking()
-    rows, probabilities = ranking.rows[window], ranking.probabilities[window]
-    ids = model.pool.identifiers(rows).tolist()
+    rows = ranking.rows[window]
+    ids = live.collection.pool.identifiers(rows)
+    columns = (rows, ids, ranking.probabilities[window], ranking.means[window])
     found = [
         schemas.Result(
             id=identifier,
             name=live.collection.paths[place],
             rank=rank,
-            probability=float(probability),
-            mean=float(model.mean[place]),
+            probability=probability,
+            mean=mean,
             label=_SAID[labels[identifier]] if identifier in labels else None,
         )
-        for rank, (place, identifier, probability) in enumerate(
-            zip(rows.tolist(), ids, probabilities, strict=True), start=offset + 1
+        for rank, (place, identifier, probability, mean) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True), start=offset + 1
         )
     ]
     return schemas.ResultPage(
@@ -178,11 +178,12 @@ def explanation(opened: Opened, picture: int) -> schemas.Explanation:
         )
         for image, part in parts.items()
     ]
+    rank = np.argmax(ranking.rows == place)
     return schemas.Explanation(
         revision=opened.row.revision,
         # That of the results, which never rises along them.
-        probability=float(ranking.probabilities[np.argmax(ranking.rows == place)]),
-        mean=float(model.mean[place]),
+        probability=float(ranking.probabilities[rank]),
+        mean=float(ranking.means[rank]),
         influences=influences,
     )
 
