@@ -7,8 +7,10 @@
     the library's own `answer` and `suggest`, in turns within one run; medians. The same until the
     first results are there, for which the page also asks for all thresholds.
 (b) 20,000 pictures, 20 users at once: the slowest hundredth, as a multiple of one user's median.
-(c) The grid over 200,000 pictures, scrolled in Chromium at three speeds: the longest time between
-    two frames in the browser's own trace. It is left out where there is no Chromium.
+(c) The page over 200,000 pictures in Chromium, from the grid, scrolled at three speeds, by a search
+    of a few rounds to its results: the longest time between two frames in the browser's own trace.
+    An empty page, scrolled before and after, tells how much of it is the machine's. It is left out
+    where there is no Chromium.
 (d) 200,000 pictures: requests a second, one after the other over a single connection that stays
     open, of something small and of thumbnails.
 (e) The page over 200,000 pictures, opened in Chromium with nothing in its cache: from navigation
@@ -36,7 +38,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -251,9 +253,54 @@ SCROLL = """async ([pixels, steps]) => {
 WAYS = {"leisurely": 40, "fast": 400, "from end to end": None}
 """Pixels a frame."""
 
+EMPTY = "<div style='height: 1000000px'></div>"
+"""A page that takes nothing to draw: its frames tell how busy the machine is with other things."""
 
-def scrolling(folder: Path, steps: int) -> dict[str, dict[str, float]] | None:
-    """Times between the frames that Chromium drew, by its own trace."""
+ANIMATE = """() => {
+    const animate = () => requestAnimationFrame(animate);
+    animate();
+}"""
+"""Something to do in every frame, whether there is anything to draw or not."""
+
+OTHERS = """before => {
+    const now = [...document.querySelectorAll("[data-testid=card]")].map((card) => card.dataset.id);
+    return now.length > 0 && !now.some((id) => before.includes(id)) && now;
+}"""
+
+
+def search_by_clicks(page: Any, rounds: int) -> None:
+    """From a picture of the grid to results, with answers to all questions on the way."""
+    page.evaluate(ANIMATE)
+    page.get_by_test_id("cell").first.click()
+    page.get_by_test_id("find-like").click()
+    asked: list[str] = []
+    for number in range(rounds + 1):
+        asked = page.wait_for_function(OTHERS, arg=asked).json_value()
+        for identifier in asked if number < rounds else ():
+            card = page.locator(f"[data-testid=card][data-id='{identifier}']")
+            card.get_by_test_id("yes" if int(identifier) % 3 == 0 else "no").click()
+    page.get_by_test_id("results").get_by_test_id("cell").first.wait_for()
+
+
+def frames(browser: Any, page: Any, act: Callable[[], object], kind: str) -> dict[str, float]:
+    """Times between the frames that Chromium had meanwhile, by its own trace."""
+    page.wait_for_timeout(1000)
+    categories = ["-*", "disabled-by-default-devtools.timeline.frame", "devtools.timeline"]
+    browser.start_tracing(page=page, categories=categories)
+    act()
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    begun = sorted(event["ts"] for event in events if event["name"] == kind)
+    between = np.diff(begun) / 1000
+    return {
+        "frames": len(between),
+        "median_ms": float(np.median(between)),
+        "longest_ms": float(between.max()),
+        "over_100_ms": int((between > 100).sum()),
+    }
+
+
+def scrolling(folder: Path, steps: int, rounds: int) -> dict[str, dict[str, float]] | None:
+    """Frames of the grid, of a search and its results, and of an empty page before and after."""
     if not CHROMIUM.exists():
         return None
     from playwright.sync_api import sync_playwright
@@ -262,22 +309,25 @@ def scrolling(folder: Path, steps: int) -> dict[str, dict[str, float]] | None:
     with serving(folder) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 860})
+
+        def scrolled(pixels: int | None) -> dict[str, float]:
+            return frames(
+                browser, page, lambda: page.evaluate(SCROLL, [pixels, steps]), "DrawFrame"
+            )
+
+        page.set_content(EMPTY)
+        found["an empty page"] = scrolled(WAYS["fast"])
         page.goto(url)
         page.wait_for_selector("[data-testid=cell] img")
-        for way, pixels in WAYS.items():
-            page.wait_for_timeout(1000)
-            categories = ["-*", "disabled-by-default-devtools.timeline.frame"]
-            browser.start_tracing(page=page, categories=categories)
-            page.evaluate(SCROLL, [pixels, steps])
-            events = json.loads(browser.stop_tracing())["traceEvents"]
-            drawn = sorted(event["ts"] for event in events if event["name"] == "DrawFrame")
-            frames = np.diff(drawn) / 1000
-            found[way] = {
-                "frames": len(frames),
-                "median_ms": float(np.median(frames)),
-                "longest_ms": float(frames.max()),
-                "over_100_ms": int((frames > 100).sum()),
-            }
+        found |= {f"the grid, {way}": scrolled(pixels) for way, pixels in WAYS.items()}
+        page.evaluate("scrollTo(0, 0)")
+        found["a search"] = frames(
+            browser, page, lambda: search_by_clicks(page, rounds), "FireAnimationFrame"
+        )
+        found["its results"] = scrolled(WAYS["fast"])
+        page.goto("about:blank")
+        page.set_content(EMPTY)
+        found["an empty page again"] = scrolled(WAYS["fast"])
         browser.close()
     return found
 
@@ -368,12 +418,12 @@ def part_b(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def part_c(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    report = scrolling(large(arguments, folder), arguments.frames)
-    for way, one in (report or {}).items():
+    report = scrolling(large(arguments, folder), arguments.frames, arguments.clicks)
+    for what, one in (report or {}).items():
         print(
-            f"(c) the grid over {arguments.large:,}, {way}: median frame "
-            f"{one['median_ms']:.1f} ms, longest {one['longest_ms']:.1f} ms, "
-            f"{one['over_100_ms']} over 100 ms of {one['frames']}"
+            f"(c) {arguments.large:,} pictures, {what}: median frame {one['median_ms']:.1f} ms, "
+            f"longest {one['longest_ms']:.1f} ms, {one['over_100_ms']} over 100 ms of "
+            f"{one['frames']}"
         )
     return {"scrolling": report}
 
@@ -424,6 +474,7 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=512)
     parser.add_argument("--store", choices=TYPES, default="float16", help="of (f)")
     parser.add_argument("--frames", type=int, default=600)
+    parser.add_argument("--clicks", type=int, default=5, help="rounds of (c)")
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--times", type=int, default=7)
     parser.add_argument("--folder", type=Path, help="where (f) makes its pictures, or finds them")

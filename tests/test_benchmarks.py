@@ -75,7 +75,7 @@ def test_serve(tmp_path):
     out = tmp_path / "serve.json"
     sizes = ("--large", "300", "--small", "200", "--million", "400", "--dimension", "8")
     sizes += ("--users", "2", "--rounds", "2", "--frames", "20", "--requests", "20", "--times", "1")
-    sizes += ("--parts", "abcdef", "--folder", str(tmp_path / "million"))
+    sizes += ("--clicks", "1", "--parts", "abcdef", "--folder", str(tmp_path / "million"))
     printed = run("serve.py", *sizes, "--out", str(out))
     report = json.loads(out.read_text())
     for measured in (report, report["million"]):
