@@ -18,7 +18,7 @@ import ray
 from ray.exceptions import RayError
 from threadpoolctl import threadpool_limits
 
-from ital.engine.cluster import OWN, connect, first_line
+from ital.engine.connection import OWN, connect, first_line
 from ital.evaluation.datasets.base import Dataset, LazyTasks, Task
 from ital.evaluation.experiment import Player, Result, Settings, Submit, Unit
 
