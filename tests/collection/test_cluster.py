@@ -24,7 +24,7 @@ from ital.collection.pictures import DECODERS
 from ital.collection.reader import hashing
 from ital.collection.scan import File
 from ital.engine import ClusterError
-from ital.engine.cluster import connection
+from ital.engine.connection import connection
 from processes import linux, session
 
 

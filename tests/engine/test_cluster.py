@@ -1,223 +1,134 @@
 from __future__ import annotations
 
+import functools
 import os
 import random
-import re
+import resource
 import signal
-import tempfile
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-import ray
 from playing import EVERYWHERE, assert_alike, played
 
 from ital import RayEngine, Search
-from ital.engine import cluster
-from ital.evaluation.datasets import load
+from ital.engine import ClusterError
+from ital.engine.driver import Driver
+from ital.engine.mapped import Mapped
 from ital.features import Features
 from ital.pool import Pool
-
-
-@pytest.fixture(scope="module", autouse=True)
-def folder():
-    """That of a real Ray with room for all actors of these tests, whatever this machine has."""
-    # In the folder of a test its sockets would have names that are too long.
-    with (
-        tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        patch.setenv("RAY_worker_niceness", "0")  # other tests would leave its workers no time
-        ray.init(
-            num_cpus=12,
-            include_dashboard=False,
-            log_to_driver=False,
-            object_store_memory=150 << 20,
-            _temp_dir=folder,
-        )
-        yield folder
-        ray.shutdown()
+from rays import STORE, head
 
 
 @pytest.fixture(scope="module")
-def digits():
-    return load("digits").tasks[0]
-
-
-def of_process(pid, name: str) -> str:
-    try:
-        return (Path("/proc") / str(pid) / name).read_text().replace("\0", " ")
-    except OSError:
-        return ""  # it has ended
+def alone(request):
+    """What a search on a single shard of this process comes to, by data and strategy."""
+    return functools.cache(lambda data, name: played(request.getfixturevalue(data), name))
 
 
 @pytest.fixture(scope="module")
-def hosts(folder):
-    """What gives the processes of all actors of this Ray: they are children of its raylet."""
+def pool(digits, cluster):
+    return Pool(digits.train, engine=RayEngine(cluster.address, 2))
 
-    def found() -> list[int]:
-        named = {
-            int(one.name): of_process(one.name, "status")
-            for one in Path("/proc").iterdir()
-            if one.name.isdecimal() and "ray::_Host" in of_process(one.name, "cmdline")
-        }
-        parents = {pid: re.search(r"PPid:\s+(\d+)", status) for pid, status in named.items()}
-        return [
-            p
-            for p, parent in parents.items()
-            if parent and folder in of_process(parent[1], "cmdline")
-        ]
 
-    return found
+@pytest.fixture
+def killed():
+    return []
+
+
+@pytest.fixture
+def kill(pool, cluster, killed):
+    """What kills one of the pool's actors, whichever it is, and notes that."""
+    chance = random.Random(0)
+
+    def one() -> None:
+        alive = [pid for pid in cluster.named("Host") if pid not in killed]
+        if alive:
+            killed.append(chance.choice(alive))
+            os.kill(killed[-1], signal.SIGKILL)
+
+    return one
+
+
+def test_actors_that_die_between_rounds_change_nothing(digits, pool, alone, kill, killed):
+    assert_alike(played(digits, "context", pool, kill), alone("digits", "context"))
+    assert len(killed) == 10
+
+
+def test_actors_that_die_during_rounds_change_nothing(digits, pool, alone, kill, killed):
+    """At moments that nobody chose, while they are asked and told, or begin anew."""
+    chance, timers = random.Random(1), []
+
+    def soon() -> None:
+        timers.append(threading.Timer(chance.expovariate(5), kill))
+        timers[-1].start()
+
+    while len(killed) < 10:
+        assert_alike(played(digits, "context", pool, soon), alone("digits", "context"))
+    for timer in timers:
+        timer.join()
 
 
 @pytest.fixture(scope="module", params=[2, 4])
-def pool(request, digits, folder):
-    return Pool(digits.train, engine=RayEngine("auto", request.param))
+def many(request, digits, cluster):
+    return Pool(digits.train, engine=RayEngine(cluster.address, request.param))
 
 
 @pytest.mark.parametrize("strategy", EVERYWHERE)
-def test_the_same_on_a_cluster(strategy, pool, digits):
-    assert_alike(played(digits, strategy, pool), played(digits, strategy))
+def test_the_same_on_a_cluster(strategy, many, digits, alone):
+    assert_alike(played(digits, strategy, many), alone("digits", strategy))
 
 
-@pytest.fixture(scope="module")
-def many(data_folder, folder):
-    usps = load("usps").tasks[4]
-    return usps, Pool(usps.train, engine=RayEngine("auto", 2))
+@pytest.fixture(scope="module", params=[2, 4])
+def more(request, usps, cluster):
+    return Pool(usps.train, engine=RayEngine(cluster.address, request.param))
 
 
 @pytest.mark.parametrize("strategy", EVERYWHERE)
-def test_the_same_of_more_images(strategy, many):
-    usps, pool = many
-    assert_alike(played(usps, strategy, pool), played(usps, strategy))
+def test_the_same_of_more_images(strategy, more, usps, alone):
+    assert_alike(played(usps, strategy, more), alone("usps", strategy))
 
 
-def test_actors_that_die_between_rounds_change_nothing(digits, hosts):
-    wanted, kills = played(digits, "context"), []
-    chance = random.Random(0)
-
-    def kill():
-        alive = hosts()
-        assert len(alive) >= 2
-        kills.append(chance.choice(alive))
-        os.kill(kills[-1], signal.SIGKILL)
-
-    pool = Pool(digits.train, engine=RayEngine("auto", 2))
-    assert_alike(played(digits, "context", pool, kill), wanted)
-    assert len(set(kills)) == 10
-
-
-def test_actors_that_die_during_rounds_change_nothing(digits, hosts):
-    """Killed at moments that nobody chose, while they are asked and told."""
-    wanted, over, kills = played(digits, "context"), threading.Event(), []
-    chance = random.Random(1)
-
-    def kill_now_and_then():
-        while len(kills) < 10 and not over.wait(chance.uniform(0.05, 0.6)):
-            alive = [one for one in hosts() if one not in kills]
-            if alive:
-                kills.append(chance.choice(alive))
-                os.kill(kills[-1], signal.SIGKILL)
-
-    pool = Pool(digits.train, engine=RayEngine("auto", 2))
-    killer = threading.Thread(target=kill_now_and_then)
-    killer.start()
-    try:
-        while len(kills) < 10:
-            assert_alike(played(digits, "context", pool), wanted)
-    finally:
-        over.set()
-        killer.join()
-
-
-def test_searches_share_the_features_and_go_with_what_they_know(digits):
-    engine = RayEngine("auto", 2)
-    one = Search(digits.train, engine=engine)
-    another = Search(one.model.pool)
+def test_searches_share_the_features_and_go_with_what_they_know(digits, pool):
+    one, another, alone = Search(pool), Search(pool), Search(digits.train)
     one.query(relevant=[0])
-    another.query(relevant=[1])
-    alone = Search(digits.train)
-    alone.query(relevant=[1])
+    for search in (another, alone):
+        search.query(relevant=[1])
     assert another.results(9).ids.tolist() == alone.results(9).ids.tolist()
-    shards = one.model._shards._shards
-    assert shards is another.model._shards._shards
-    records = [len(shard._record) for shard in shards]
     del one
-    another.suggest(2)
-    assert all(len(shard._record) < n for shard, n in zip(shards, records, strict=True))
+    assert another.suggest(2).tolist() == alone.suggest(2).tolist()
     assert another.results(9).ids.tolist() == alone.results(9).ids.tolist()
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_files_are_opened_by_the_actors_and_not_sent(order, digits, tmp_path, monkeypatch):
+def test_files_are_opened_by_the_actors_and_not_sent(order, cluster, digits, tmp_path, monkeypatch):
     features = np.require(digits.train[:80], np.float32, order)
     np.save(tmp_path / "features.npy", features)
+    sent, ask = [], Driver.ask
+    monkeypatch.setattr(
+        Driver, "ask", lambda self, method, *args: sent.append(args) or ask(self, method, *args)
+    )
     mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
-    sent, put = [], ray.put
-    monkeypatch.setattr(cluster.ray, "put", lambda one: sent.append(np.size(one)) or put(one))
-    search = Search(mapped, engine=RayEngine("auto", 2))
-    assert sent == [features.shape[1]], "the centre alone"
-    alone = Search(features)
+    search, alone = Search(mapped, engine=RayEngine(cluster.address, 1)), Search(features)
+    (arrays,) = [args[-1] for args in sent if args and isinstance(args[-1], list) and args[-1]][:1]
+    assert [type(one) for one in arrays] == [Mapped, np.ndarray]
+    assert arrays[1].shape == features.shape[1:], "the centre alone"
     for one in (search, alone):
         one.query(relevant=[0])
     assert search.suggest(4).tolist() == alone.suggest(4).tolist()
-    # A part of a map, or what is computed from one, is no file.
-    assert cluster._Mapped.of(mapped[:3]) is None
-    assert cluster._Mapped.of(mapped + 1) is None
-    assert cluster._Mapped.of(features) is None
 
 
-def test_what_fails_in_an_actor_fails_here_as_it_would_have(digits):
-    features = digits.train[:40].astype(float)
-    pool = Pool(features, engine=RayEngine("auto", 2))
+def test_what_fails_in_an_actor_fails_here_as_it_would_have(digits, pool, cluster):
     with pytest.raises(ValueError, match="could not be broadcast"):
         pool.squared_distances(np.zeros((1, 3)))
     with pytest.raises(TypeError, match="argument"):
         pool.slices.build(Features.vectors)
-    assert pool.squared_distances(features[:1]).shape == (1, 40)
+    assert pool.squared_distances(digits.train[:1]).shape == (1, len(pool))
+    features = digits.train[:40].astype(float)
     features[3, 2] = np.nan
     with pytest.raises(ValueError, match="features"):
-        Search(features, engine=RayEngine("auto", 2))
-
-
-def test_more_shards_than_processors_share_them(digits, monkeypatch):
-    monkeypatch.setattr(cluster.ray, "cluster_resources", lambda: {"CPU": 2.0})
-    with pytest.warns(UserWarning, match="3 shards are more than the 2 processors"):
-        engine = RayEngine("auto", 3)
-    search = Search(digits.train[:60], engine=engine)
-    search.query(relevant=[0])
-    assert len(search.suggest(3)) == 3
-
-
-def test_an_actor_that_cannot_live_is_given_up(digits, hosts, monkeypatch):
-    """With a clear error, and with all that was said."""
-    search = Search(digits.train[:60], engine=RayEngine("auto", 2))
-    search.query(relevant=[0])
-    before = search.labels
-    monkeypatch.setattr(cluster._Shard, "_start", lambda self: dead)
-    dead = cluster.ray.remote(cluster._Host).remote()
-    ray.get(dead.ready.remote())
-    ray.kill(dead)
-    for pid in hosts():
-        os.kill(pid, signal.SIGKILL)
-    time.sleep(0.5)
-    with pytest.raises(cluster.ClusterError, match=r"shard \d of 2 died 5 times in a row"):
-        search.suggest(3)
-    assert search.labels == before
-
-
-def test_no_room(digits, monkeypatch):
-    monkeypatch.setattr(cluster, "_ROOM", 0.5)
-    engine = RayEngine("auto", 2)
-    monkeypatch.setattr(engine, "_share", 64.0)
-    message = (
-        "the cluster found no room for shard 1 of 2 within 0.5 seconds: it needs 64 processors"
-    )
-    with pytest.raises(cluster.ClusterError, match=re.escape(message)):
-        Search(digits.train[:60], engine=engine)
+        Search(features, engine=RayEngine(cluster.address, 1))
 
 
 @pytest.mark.parametrize("shards", [0, 1.5])
@@ -226,13 +137,89 @@ def test_refuses_what_is_no_number_of_shards(shards):
         RayEngine("auto", shards)
 
 
-def test_a_connection_is_left_to_whoever_made_it():
-    with cluster.connection("auto"):
-        assert cluster.processors() == 12
-    assert ray.is_initialized()
-
-
-def test_a_cluster_that_cannot_be_reached(monkeypatch):
-    monkeypatch.setattr(cluster.ray, "is_initialized", lambda: False)
+def test_a_cluster_that_cannot_be_reached():
     with pytest.raises(ValueError, match=r"ray must be 'local', or the address .*'127.0.0.1:9'"):
         RayEngine("127.0.0.1:9")
+
+
+def test_a_head_node_that_dies_for_good(digits, tmp_path, monkeypatch):
+    """In the middle of a search, whose two shards share a processor."""
+    monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "3")
+    with head(1) as doomed:
+        with pytest.warns(UserWarning, match="2 shards are more than the 1 processors"):
+            engine = RayEngine(doomed.address, 2)
+        search = begun(Pool(digits.train, engine=engine))
+        killer = threading.Timer(0.3, doomed.kill, ("gcs_server", "raylet"))
+        killer.start()
+        labels = answered_until(search, r"^the cluster at .* is gone: .* is safe with them$")
+        killer.join()
+    assert_safe(search, labels, digits.train, tmp_path / "search.json")
+    with pytest.raises(ClusterError, match="is gone"):
+        search.results(1)
+    with pytest.raises(ClusterError, match=r"cannot be reached any more: .* nobody answers"):
+        Search(digits.train, engine=engine)
+
+
+def test_an_actor_whose_memory_is_used_up(cluster, tmp_path):
+    """In the middle of a search, by arrays that do not fit."""
+    features = np.random.default_rng(0).standard_normal((400_000, 2))
+    pool = Pool(features, engine=RayEngine(cluster.address, 2))
+    search = begun(pool)
+
+    def limit(shard: object) -> None:
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20),) * 2)
+
+    limited = pool.slices.build(limit)
+    message = r"^shard \d of 2 has too little memory \(.*\): more shards .* float16"
+    labels = answered_until(search, message)
+    assert_safe(search, labels, features, tmp_path / "search.json")
+    with pytest.raises(ClusterError, match=message):  # some shards know more than others
+        search.results(1)
+    del limited
+    assert pool.vectors(np.array([5])).tolist() == features[5:6].tolist()
+
+
+def test_a_machine_whose_memory_is_used_up(digits, tmp_path):
+    """Ray kills one actor after the other there, and has no room for large arrays."""
+    alone = begun(Pool(digits.train))
+    alone.save(tmp_path / "search.json")
+    tight = {
+        "RAY_memory_usage_threshold": "0.0001",
+        "RAY_local_fs_capacity_threshold": "0.0001",
+    }
+    with head(2, **tight) as low:
+        engine = RayEngine(low.address, 1)
+        with pytest.raises(ClusterError, match=r"no room for the features \(.*\): .* float16"):
+            Search(np.arange(STORE // 2, dtype=np.float32).reshape(-1, 2), engine=engine)
+        message = r"shard 1 of 1 died 5 times in a row \(.* memory.*\): more shards .* float16"
+        with pytest.raises(ClusterError, match=message):
+            Search.load(tmp_path / "search.json", digits.train, engine=engine)
+    assert_safe(alone, alone.labels, digits.train, tmp_path / "search.json")
+
+
+def begun(pool):
+    search = Search(pool, "random", seed=3)
+    search.query(relevant=[0], irrelevant=[1])
+    search.answer({2: True})
+    return search
+
+
+def answered_until(search, message):
+    """The labels of a search when it failed."""
+    with pytest.raises(ClusterError, match=message):  # noqa: PT012
+        while True:
+            labels = search.labels
+            search.answer({int(i): bool(i % 2) for i in search.suggest(8)})
+    return labels
+
+
+def assert_safe(search, labels, features, path):
+    """Whatever has happened to its cluster, a search can be saved, and go on without one."""
+    assert search.labels == labels
+    search.save(path)
+    loaded, other = Search.load(path, features), Search(features, search.strategy, seed=3)
+    other.replay(search.events)
+    assert loaded.labels == labels
+    assert loaded.results(50).ids.tolist() == other.results(50).ids.tolist()
+    assert loaded.suggest(4).tolist() == other.suggest(4).tolist()

@@ -25,7 +25,7 @@ from ital.collection import pictures
 from ital.collection.scan import File
 from ital.collection.workers import Task, Workers
 from ital.engine import ClusterError
-from ital.engine.cluster import connection, processors
+from ital.engine.connection import connection, processors
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from itertools import groupby
 import ray
 from threadpoolctl import threadpool_limits
 
-from ital.engine.cluster import OWN, connection
+from ital.engine.connection import OWN, connection
 from ital.evaluation.datasets.base import Dataset, LazyTasks, Task
 from ital.evaluation.experiment import Player, Result, Settings, Submit, Unit
 

@@ -8,11 +8,13 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from ital.collection import Collection, index
 from ital.collection.indexer import Progress
 from ital.collection.scan import Skipped
 from ital.collection.store import FOLDER, EmptyError, Store, StoreError
-from ital.engine import Engine
+from ital.engine import ClusterError, Engine
 from ital.server.problems import UnknownError
 
 _REOPEN_SECONDS, _REOPEN_PART = 5.0, 0.05
@@ -54,6 +56,9 @@ class Served:
         self._starting = threading.Lock()
         self.current: Collection | None = None
         """What can be searched now, if there are pictures."""
+        self.failed = False
+        """Whether a cluster has failed that has the embeddings."""
+        self._renewing = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopping = False
         self.reopen()
@@ -80,6 +85,22 @@ class Served:
         if self.current is None or opened.state != self.current.state:
             opened.search()  # what all searches share is computed here, while nobody waits
             self.current = opened
+
+    def renew(self) -> None:
+        """Have the cluster, or whatever is at its address now, take the embeddings once more.
+
+        Unless it has not failed, or still has them.
+        """
+        with self._renewing:
+            if not self.failed:
+                return
+            try:
+                self.collection.pool.vectors(np.zeros(1, np.int64))
+            except ClusterError:
+                opened = Collection.open(self._store.folder, engine=self._engine)
+                opened.search()
+                self.current = opened
+            self.failed = False
 
     def start(self) -> None:
         """Bring the collection up to date in the background, unless that is under way."""

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from ital import census, insight
 from ital.checks import Identifier, IntArray
 from ital.collection import Collection
+from ital.engine import ClusterError
 from ital.gaussian import FloatArray
 from ital.history import Event
 from ital.insight import Estimate, Threshold
@@ -107,6 +108,8 @@ class Memory:
     @contextmanager
     def open(self, search: str) -> Iterator[Opened]:
         """A search, with nobody else at what is in memory of it."""
+        for served in self._served.values():
+            served.renew()
         with self._lock:
             slot = self._slots.setdefault(search, _Slot())
             self._slots.move_to_end(search)
@@ -120,9 +123,14 @@ class Memory:
             except UnknownError:
                 self.forget(search)
                 raise
-            opened = Opened(row, events, self._bring_up_to_date(slot, row, collection))
-            self._replay(slot, opened, vectors)
-            yield opened
+            try:
+                opened = Opened(row, events, self._bring_up_to_date(slot, row, collection))
+                self._replay(slot, opened, vectors)
+                yield opened
+            except ClusterError:
+                slot.live = None
+                self.served(row.collection).failed = True
+                raise
         self._make_room(search)
 
     def suggest(self, live: Live, count: int) -> None:
