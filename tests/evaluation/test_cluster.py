@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
@@ -26,6 +24,7 @@ from ital.evaluation import cluster
 from ital.evaluation.experiment import Player, Settings, Unit, units
 from ital.evaluation.journal import Journal
 from ital.evaluation.runner import run
+from rays import Head, environment, head, session
 from runs import count, files
 
 SETTINGS = Settings("digits", ("random", "svm"), queries=2, rounds=2, user="blend")
@@ -33,70 +32,30 @@ COMMAND = [
     sys.executable, "-m", "ital", "bench", "run", "--strategies", "random,svm", "--queries", "2",
     "--rounds", "2", "--user", "blend", "--ray", "local", "--processes", "2", "--out",
 ]  # fmt: skip
-RAY = [
-    sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--port=0",
-    "--num-cpus=2", "--object-store-memory=150000000", "--include-dashboard=false",
-    "--disable-usage-stats",
-]  # fmt: skip
+ENVIRONMENT = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "ITAL_DATA": ""}
+"""Without data, and with more threads than one."""
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in Linux's /proc")
 
 
 @pytest.fixture(scope="module")
-def environment() -> Iterator[dict[str, str]]:
-    """Without data, with more threads than one, and with nothing of Ray's outside of a folder."""
-    # Of a short name: that of a socket has 107 characters at most.
-    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
-        ours = {"HOME": folder, "RAY_TMPDIR": folder, "RAY_AUTH_MODE": "disabled"}
-        threads = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
-        # Ray's workers let all others go first, and would wait for the other tests to end.
-        polite = {"RAY_worker_niceness": "0"}
-        yield {**os.environ, "ITAL_DATA": "", **ours, **threads, **polite}
+def ray_of_two() -> Iterator[Head]:
+    """A Ray of two workers, in processes of its own."""
+    with head(2, **ENVIRONMENT) as one:
+        yield one
 
 
 @pytest.fixture(scope="module")
-def head(environment) -> Iterator[subprocess.Popen[str]]:
-    """The process that holds a Ray of two workers, which ends with it."""
-    with subprocess.Popen(
-        RAY,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        yield process
-        process.terminate()
+def address(ray_of_two) -> str:
+    return ray_of_two.address
 
 
 @pytest.fixture(scope="module")
-def address(head) -> str:
-    said = ""
-    for line in head.stdout:
-        said += line
-        if found := re.search("--address='(.+)'", line):
-            return found[1]
-    raise AssertionError(said)
-
-
-@pytest.fixture(scope="module")
-def undisturbed(head, tmp_path_factory) -> Path:
+def undisturbed(ray_of_two, tmp_path_factory) -> Path:
     """A run without a cluster, which starts in the meantime."""
     folder = tmp_path_factory.mktemp("runs") / "digits-blend"
     run(SETTINGS, folder, 1)
     return folder
-
-
-def session(leader: int) -> dict[int, str]:
-    """The processes of a session, and what they call themselves."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if os.getsid(int(path.name)) == leader:
-                found[int(path.name)] = (path / "cmdline").read_bytes().decode().strip("\0 ")
-        except OSError:  # it has ended in the meantime
-            continue
-    return {pid: title for pid, title in found.items() if title}
 
 
 def test_the_same_files_as_without_a_cluster(undisturbed, address, tmp_path):
@@ -111,13 +70,12 @@ def test_the_same_files_as_without_a_cluster(undisturbed, address, tmp_path):
 
 
 @linux
-def test_workers_are_killed(undisturbed, address, head, tmp_path):
+def test_workers_are_killed(undisturbed, address, ray_of_two, tmp_path):
     killed = []
 
     def kill(strategy: str, done: int, total: int) -> None:
         while done > 0 and len(killed) < 2:
-            playing = [pid for pid, title in session(head.pid).items() if title == "ray::_play"]
-            for pid in playing[:1]:
+            for pid in ray_of_two.named("_play")[:1]:
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
 
@@ -126,14 +84,18 @@ def test_workers_are_killed(undisturbed, address, head, tmp_path):
     assert files(tmp_path / "run") == files(undisturbed)
 
 
+@pytest.fixture
+def ours() -> Iterator[dict[str, str]]:
+    with environment(**ENVIRONMENT) as given:
+        yield given
+
+
 @linux
-def test_one_of_our_own_is_interrupted_and_another_goes_on(
-    undisturbed, address, environment, tmp_path
-):
+def test_one_of_our_own_is_interrupted_and_another_goes_on(undisturbed, address, ours, tmp_path):
     folder = tmp_path / "digits-blend"
     process = subprocess.Popen(
         [*COMMAND, str(tmp_path)],
-        env=environment,
+        env=ours,
         stdout=subprocess.DEVNULL,
         start_new_session=True,
     )
