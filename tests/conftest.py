@@ -1,10 +1,6 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,12 +16,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("ital")
-
-RAY = [
-    sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--port=0",
-    "--num-cpus=2", "--object-store-memory=150000000", "--include-dashboard=false",
-    "--disable-usage-stats",
-]  # fmt: skip
 
 NO_SKIPS = os.environ.get("ITAL_NO_SKIPS") == "1"
 
@@ -76,40 +66,3 @@ def butterflies(data_folder):
             **{name: data[name] for name in ("y_train", "y_test")},
             **{name: (data[name] - low) / (high - low) for name in ("X_train", "X_test")},
         }
-
-
-@pytest.fixture(scope="module")
-def environment() -> Iterator[dict[str, str]]:
-    """Without data, with more threads than one, and with nothing of Ray's outside of a folder."""
-    # Of a short name: that of a socket has 107 characters at most.
-    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
-        ours = {"HOME": folder, "RAY_TMPDIR": folder, "RAY_AUTH_MODE": "disabled"}
-        threads = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
-        # Ray's workers let all others go first, and would wait for the other tests to end.
-        polite = {"RAY_worker_niceness": "0"}
-        yield {**os.environ, "ITAL_DATA": "", **ours, **threads, **polite}
-
-
-@pytest.fixture(scope="module")
-def head(environment) -> Iterator[subprocess.Popen[str]]:
-    """The process that holds a Ray of two workers, which ends with it."""
-    with subprocess.Popen(
-        RAY,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        yield process
-        process.terminate()
-
-
-@pytest.fixture(scope="module")
-def address(head) -> str:
-    said = ""
-    for line in head.stdout:
-        said += line
-        if found := re.search("--address='(.+)'", line):
-            return found[1]
-    raise AssertionError(said)

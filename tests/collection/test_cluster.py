@@ -25,14 +25,21 @@ from ital.collection.reader import hashing
 from ital.collection.scan import File
 from ital.engine import ClusterError
 from ital.engine.connection import connection
-from processes import linux, session
+from rays import Head, head, linux
 
 
 @pytest.fixture(scope="module")
-def cluster(address) -> Iterator[str]:
+def ray_of_two() -> Iterator[Head]:
+    """A Ray of two workers, in processes of its own."""
+    with head(2) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def cluster(ray_of_two) -> Iterator[str]:
     """The address of a Ray that this process stays connected to, so that its workers stay, too."""
-    with connection(address):
-        yield address
+    with connection(ray_of_two.address):
+        yield ray_of_two.address
 
 
 @pytest.fixture
@@ -101,16 +108,15 @@ def test_killed_five_times(many, quick, cluster, tmp_path):
 
 
 @linux
-def test_workers_are_killed(many, cluster, head, tmp_path):
+def test_workers_are_killed(many, cluster, ray_of_two, tmp_path):
     """While they are at work, with a network that takes its time."""
     killed: list[int] = []
 
     def kill(progress: Progress) -> None:
         for _ in range(50 if progress.done > 0 and len(killed) < 2 else 0):
-            working = [pid for pid, title in session(head.pid).items() if title == "ray::_work"]
-            if working:
-                os.kill(working[0], signal.SIGKILL)
-                killed.append(working[0])
+            for pid in ray_of_two.named("_work")[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
                 return
 
     index(many, tmp_path / "here")

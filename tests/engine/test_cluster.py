@@ -162,13 +162,13 @@ def test_a_head_node_that_dies_for_good(digits, tmp_path, monkeypatch):
 
 def test_an_actor_whose_memory_is_used_up(cluster, tmp_path):
     """In the middle of a search, by arrays that do not fit."""
-    features = np.random.default_rng(0).standard_normal((400_000, 2))
+    features = np.random.default_rng(0).standard_normal((200_000, 2))
     pool = Pool(features, engine=RayEngine(cluster.address, 2))
     search = begun(pool)
 
     def limit(shard: object) -> None:
         size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20),) * 2)
+        resource.setrlimit(resource.RLIMIT_AS, (size + (16 << 20),) * 2)
 
     limited = pool.slices.build(limit)
     message = r"^shard \d of 2 has too little memory \(.*\): more shards .* float16"
@@ -195,6 +195,7 @@ def test_a_machine_whose_memory_is_used_up(digits, tmp_path):
         message = r"shard 1 of 1 died 5 times in a row \(.* memory.*\): more shards .* float16"
         with pytest.raises(ClusterError, match=message):
             Search.load(tmp_path / "search.json", digits.train, engine=engine)
+        engine._driver().close()
     assert_safe(alone, alone.labels, digits.train, tmp_path / "search.json")
 
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from ital.evaluation import cluster
 from ital.evaluation.experiment import Player, Settings, Unit, units
 from ital.evaluation.journal import Journal
 from ital.evaluation.runner import run
-from processes import linux, session
+from rays import Head, environment, head, linux, session
 from runs import count, files
 
 SETTINGS = Settings("digits", ("random", "svm"), queries=2, rounds=2, user="blend")
@@ -31,10 +32,24 @@ COMMAND = [
     sys.executable, "-m", "ital", "bench", "run", "--strategies", "random,svm", "--queries", "2",
     "--rounds", "2", "--user", "blend", "--ray", "local", "--processes", "2", "--out",
 ]  # fmt: skip
+ENVIRONMENT = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "ITAL_DATA": ""}
+"""Without data, and with more threads than one."""
 
 
 @pytest.fixture(scope="module")
-def undisturbed(head, tmp_path_factory) -> Path:
+def ray_of_two() -> Iterator[Head]:
+    """A Ray of two workers, in processes of its own."""
+    with head(2, **ENVIRONMENT) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def address(ray_of_two) -> str:
+    return ray_of_two.address
+
+
+@pytest.fixture(scope="module")
+def undisturbed(ray_of_two, tmp_path_factory) -> Path:
     """A run without a cluster, which starts in the meantime."""
     folder = tmp_path_factory.mktemp("runs") / "digits-blend"
     run(SETTINGS, folder, 1)
@@ -53,13 +68,12 @@ def test_the_same_files_as_without_a_cluster(undisturbed, address, tmp_path):
 
 
 @linux
-def test_workers_are_killed(undisturbed, address, head, tmp_path):
+def test_workers_are_killed(undisturbed, address, ray_of_two, tmp_path):
     killed = []
 
     def kill(strategy: str, done: int, total: int) -> None:
         while done > 0 and len(killed) < 2:
-            playing = [pid for pid, title in session(head.pid).items() if title == "ray::_play"]
-            for pid in playing[:1]:
+            for pid in ray_of_two.named("_play")[:1]:
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
 
@@ -68,14 +82,18 @@ def test_workers_are_killed(undisturbed, address, head, tmp_path):
     assert files(tmp_path / "run") == files(undisturbed)
 
 
+@pytest.fixture
+def ours() -> Iterator[dict[str, str]]:
+    with environment(**ENVIRONMENT) as given:
+        yield given
+
+
 @linux
-def test_one_of_our_own_is_interrupted_and_another_goes_on(
-    undisturbed, address, environment, tmp_path
-):
+def test_one_of_our_own_is_interrupted_and_another_goes_on(undisturbed, address, ours, tmp_path):
     folder = tmp_path / "digits-blend"
     process = subprocess.Popen(
         [*COMMAND, str(tmp_path)],
-        env=environment,
+        env=ours,
         stdout=subprocess.DEVNULL,
         start_new_session=True,
     )

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from serving import Phoenix, Process
 
+import rays
 from ital.server import ServerSettings
 from ital.server.serve import _listen
 
@@ -135,8 +136,8 @@ def test_searches_outlive_the_server(indexed, tmp_path):
     process.stop()
 
 
-def test_the_same_search_on_a_cluster(indexed, tmp_path):
-    """Begun without one, gone on with on a Ray of the server's own, which ends with it."""
+def test_the_same_search_on_a_cluster(indexed, tmp_path, monkeypatch):
+    """Begun without one, gone on with on a Ray of the server's own, and on another after that."""
     database = f"sqlite:///{tmp_path}/s.sqlite"
     process = Process(indexed, "--database", database, "--no-index").start()
     collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
@@ -145,15 +146,32 @@ def test_the_same_search_on_a_cluster(indexed, tmp_path):
     path = f"{API}/searches/{state['id']}"
     before = httpx.get(f"{process.url}{path}/results").json()["results"]
     process.stop()
-    process = Process(indexed, "--database", database, "--no-index", "--ray", "local").start()
-    url = f"{process.url}{path}"
-    after = httpx.get(f"{url}/results", timeout=60).json()["results"]
-    assert [one["id"] for one in after] == [one["id"] for one in before]
-    change = {"revision": 1, "key": "k", "answers": {"7": "no", "9": "yes"}}
-    response = httpx.post(f"{url}/answers", json=change, timeout=60)
-    assert response.status_code == 200, response.text
-    assert response.json()["revision"] == 2
-    output = process.stop()
+    with rays.environment(RAY_gcs_rpc_server_reconnect_timeout_s="3") as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        process = Process(indexed, "--database", database, "--no-index", "--ray", "local").start()
+        client = httpx.Client(base_url=f"{process.url}{path}", timeout=120)
+        after = client.get("results").json()["results"]
+        assert [one["id"] for one in after] == [one["id"] for one in before]
+        change = {"revision": 1, "key": "k", "answers": {"7": "no", "9": "yes"}}
+        response = client.post("answers", json=change)
+        assert response.status_code == 200, response.text
+        assert response.json()["revision"] == 2
+        # Its Ray dies for good. What is said then is kept, and other requests go on.
+        running = rays.descendants(process.process.pid)
+        rays.kill(rays.named(running, "gcs_server", "raylet"))
+        change = {"revision": 2, "key": "l", "answers": {"11": "no"}}
+        response = client.post("answers", json=change)
+        assert response.status_code == 503, response.text
+        assert "the cluster at local is gone: " in response.json()["detail"]
+        assert httpx.get(f"{process.url}{API}/collections/{collection}/pictures").is_success
+        # The next request finds another.
+        response = client.post("answers", json=change)
+        assert response.status_code == 200, response.text
+        assert response.json()["revision"] == 3
+        assert (response.json()["relevant"], response.json()["irrelevant"]) == (2, 2)
+        client.close()
+        output = process.stop()
     assert "Traceback" not in output, output
 
 

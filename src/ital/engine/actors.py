@@ -101,12 +101,14 @@ class _Group:
         """Have each shard do something that stays on record."""
         self._check()
         pairs = zip(self.shards, for_each, strict=True)
-        try:
-            for outcome in [shard.submit(self.key, method, one, True) for shard, one in pairs]:
-                outcome()
-        except ClusterError as error:
-            self.lost = str(error)
-            raise
+        outcomes = [shard.submit(self.key, method, one, True) for shard, one in pairs]
+        errors = [error for error in map(_error, outcomes) if error is not None]
+        for error in errors:
+            if isinstance(error, ClusterError):
+                self.lost = str(error)  # the others may have done it
+                raise error
+        if errors:
+            raise errors[0]
 
     def ask(self, asked: list[tuple[int, tuple[Any, ...]]]) -> list[Any]:
         self._check()
@@ -120,6 +122,15 @@ class _Group:
     def _check(self) -> None:
         if self.lost is not None:
             raise ClusterError(self.lost)
+
+
+def _error(outcome: Callable[[], Any]) -> Exception | None:
+    """What comes of an order that fails."""
+    try:
+        outcome()
+    except Exception as error:
+        return error
+    return None
 
 
 def _own(answer: Any) -> Any:

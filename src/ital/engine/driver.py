@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
-import pickle
 import re
 import signal
 import subprocess
@@ -33,7 +32,7 @@ _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from ital.engine.driver impo
 _SILENCE = {"RAY_gcs_rpc_server_reconnect_timeout_s": "30"}
 """How many seconds Ray waits for the head node of its cluster, before it ends the driver."""
 
-_GRACE = 20.0
+_GRACE = 10.0
 """Seconds for the driver to take its leave of the cluster."""
 
 _THREADS = 32
@@ -151,8 +150,10 @@ def run() -> None:
     def answer(number: int, method: str, args: tuple[Any, ...]) -> None:
         try:
             reply = number, False, getattr(actors, method)(*args)
+        except RayError as error:
+            reply = number, True, ClusterError(f"the cluster failed: {first_line(error)}")
         except Exception as error:
-            reply = number, True, _portable(error)
+            reply = number, True, error
         with lock:
             send(replies, reply)
 
@@ -172,14 +173,3 @@ def run() -> None:
     except EOFError:
         ray.shutdown()
     os._exit(0)  # threads may wait for what will never come
-
-
-def _portable(error: Exception) -> Exception:
-    """An error that can be sent: those of Ray as what they mean to a search."""
-    if isinstance(error, RayError):
-        return ClusterError(f"the cluster failed: {first_line(error)}")
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import struct
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -18,11 +19,12 @@ def pickled(something: Any, aside: Callable[[pickle.PickleBuffer], None] | None 
 
 
 def send(pipe: IO[bytes], message: Any) -> None:
-    """Write one message."""
+    """Write one message: how many parts, how long each is, and the parts."""
     arrays: list[pickle.PickleBuffer] = []
     data = pickled(message, arrays.append)
     parts = [memoryview(data), *(one.raw() for one in arrays)]
-    pickle.dump([len(part) for part in parts], pipe)
+    numbers = [len(parts), *(len(part) for part in parts)]
+    pipe.write(struct.pack(f"<{len(numbers)}Q", *numbers))
     for part in parts:
         pipe.write(part)
     pipe.flush()
@@ -30,7 +32,9 @@ def send(pipe: IO[bytes], message: Any) -> None:
 
 def receive(pipe: IO[bytes]) -> Any:
     """Read one message, or raise ``EOFError`` if none will come."""
-    data, *arrays = [_read(pipe, size) for size in pickle.load(pipe)]
+    (count,) = struct.unpack("<Q", _read(pipe, 8))
+    sizes = struct.unpack(f"<{count}Q", _read(pipe, 8 * count))
+    data, *arrays = [_read(pipe, size) for size in sizes]
     return pickle.loads(data, buffers=arrays)
 
 
@@ -38,5 +42,5 @@ def _read(pipe: IO[bytes], size: int) -> bytearray:
     """So many bytes, which may be written to."""
     part = bytearray(size)
     if pipe.readinto(part) < size:  # type: ignore[attr-defined]
-        raise EOFError("the other side ended within a message")
+        raise EOFError("the other side has ended")
     return part
