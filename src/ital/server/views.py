@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 
 from ital import insight
@@ -138,7 +136,15 @@ def thresholds(opened: Opened) -> schemas.Thresholds:
     return schemas.Thresholds(
         revision=opened.row.revision,
         balanced=insight.balanced(points).probability,
-        thresholds=[schemas.ThresholdInfo(**asdict(one)) for one in points],
+        thresholds=[
+            schemas.ThresholdInfo(
+                probability=one.probability,
+                count=one.count,
+                precision=schemas.Estimate(**vars(one.precision)),
+                recall=schemas.Estimate(**vars(one.recall)),
+            )
+            for one in points
+        ],
     )
 
 
