@@ -75,3 +75,17 @@ def test_the_mean_over_the_pool_stays_in_blocks(monkeypatch):
     found = Features(features, np.zeros(4)).mean_of(features[:7], function)
     np.testing.assert_allclose(found, expected)
     assert set(seen) == {(10, 7)}
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.0])
+def test_averages_of_half_precision_are_as_good_as_its_digits(offset, monkeypatch):
+    """They are computed in single precision, in blocks whose ends need not meet."""
+    monkeypatch.setattr(features_module, "BLOCK_ELEMENTS", 96)
+    rng = np.random.default_rng(0)
+    features = (offset + rng.standard_normal((250, 6))).astype(np.float16)
+    vectors = rng.standard_normal((31, 6)) + offset
+    exact = np.exp(-0.5 * cdist(features.astype(float), vectors, "sqeuclidean")).mean(axis=1)
+    pool = Pool(features)
+    (found,) = pool.slices.ask(Features.mean_of, vectors, lambda squared: np.exp(-0.5 * squared))
+    assert found.dtype == float
+    np.testing.assert_allclose(found, exact, rtol=2e-5, atol=1e-9)

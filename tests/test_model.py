@@ -10,9 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from scipy.special import ndtr
 
 from generators import problems, seeds
-from ital import factor
+from ital import Search, factor
 from ital.baserate import Rare
 from ital.engine import ThreadEngine
+from ital.evaluation.datasets import load
 from ital.features import Features
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
@@ -328,3 +329,30 @@ def test_covariances_that_are_not_kept():
     model.update({0: 1})
     model.covariances(np.array([3, 4]), keep=False)
     assert not model._kept
+
+
+@pytest.mark.parametrize("strategy", ["ital", "border_div", "topscoring"])
+@pytest.mark.parametrize("base_rate", [None, "learn"])
+def test_rows_for_half_precision_are_ten_times_as_exact_as_the_features(base_rate, strategy):
+    """Rows of V are in single precision then, whatever is learnt, changed and taken back."""
+    task = load("digits").tasks[3]
+    relevant, rounded = task.train_relevance == 1, (task.train / 7).astype(np.float16)
+    features = (rounded, rounded.astype(float), task.train / 7)
+    searches = [
+        Search(one, strategy, base_rate=base_rate, length_scale=4.0, seed=0) for one in features
+    ]
+    half, double, exact = (search.model for search in searches)
+    for search in searches:
+        search.query(relevant=[int(np.argmax(relevant))])
+    for number in range(6):
+        batch = searches[1].suggest(4).tolist()
+        assert searches[0].suggest(4).tolist() == batch
+        for search in searches:
+            search.answer({i: bool(relevant[i]) for i in batch})
+            if number == 2:
+                search.answer({batch[0]: not relevant[batch[0]]})
+            if number == 4:
+                search.undo()
+    assert searches[0].results(50).ids.tolist() == searches[1].results(50).ids.tolist()
+    for one, other, true in zip(half.moments(), double.moments(), exact.moments(), strict=True):
+        assert np.abs(one - other).max() < np.abs(other - true).max() / 10

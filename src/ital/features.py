@@ -95,10 +95,11 @@ class Features:
         There is never an array of vectors x images: each block is summed up where it is made.
         """
         out = np.empty(len(self))
-        measure = self.measuring(vectors)
+        half = self.array.dtype == np.float16
+        measure = self._measuring_in_singles(vectors) if half else self.measuring(vectors)
 
         def fill(lo: int, hi: int) -> None:
-            function(measure(lo, hi)).mean(axis=1, out=out[lo:hi])
+            out[lo:hi] = function(measure(lo, hi)).mean(axis=1)
 
         for_blocks(fill, len(self), self._step(len(vectors)))
         return out
@@ -120,6 +121,27 @@ class Features:
             products += constant
             products += norms[lo:hi, None]
             # Rounding may take the distance of two copies below 0.
+            return np.maximum(products, 0.0, out=products)
+
+        return measure
+
+    def _measuring_in_singles(self, vectors: FloatArray) -> Callable[[int, int], Any]:
+        """The same in single precision: half of the time for many vectors.
+
+        It is off by far less than features in half precision are themselves.
+        """
+        others = vectors - self.centre
+        constant = np.einsum("ij,ij->i", others, others) + 2 * (others @ self.centre)
+        columns, added = (-2 * others.T).astype(np.float32), constant.astype(np.float32)
+        converted = self._converting()
+
+        def measure(lo: int, hi: int) -> npt.NDArray[np.float32]:
+            products = np.empty((hi - lo, len(vectors)), dtype=np.float32)
+            for start, block in converted(lo, hi):
+                part = products[start - lo :][: len(block)]
+                np.matmul(block.astype(np.float32), columns, out=part)
+                part += self.squared_norms[start : start + len(block), None].astype(np.float32)
+            products += added
             return np.maximum(products, 0.0, out=products)
 
         return measure
