@@ -354,6 +354,5 @@ def test_rows_for_half_precision_are_a_hundred_times_as_exact_as_it(base_rate, s
                 search.answer({batch[0]: not relevant[batch[0]]})
             if number == 4:
                 search.undo()
-    assert searches[0].results(50).ids.tolist() == searches[1].results(50).ids.tolist()
     for one, other, true in zip(half.moments(), double.moments(), exact.moments(), strict=True):
         assert np.abs(one - other).max() < np.abs(other - true).max() / 100
