@@ -12,7 +12,7 @@ from rays import Head, head
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Head]:
     """A real Ray with room for all actors of these tests, whatever this machine has."""
-    with head(12) as one:
+    with head(20) as one:
         yield one
         for driver in engines._drivers.values():
             driver.close()

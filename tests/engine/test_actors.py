@@ -135,4 +135,4 @@ def test_no_room(monkeypatch):
 
 
 def test_processors():
-    assert Actors().processors() == 12
+    assert Actors().processors() == 20

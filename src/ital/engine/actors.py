@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +53,9 @@ class Actors:
         """Make objects of arrays, each in an actor that takes this share of a processor."""
         # Once for all, whatever dies. A file is not sent: each actor opens it where it is.
         stored = [one if isinstance(one, Mapped) else _put(one) for one in arrays]
-        shards = [_Shard(share, f"shard {i + 1} of {len(cut)}") for i in range(len(cut))]
+        names = [f"shard {i + 1} of {len(cut)}" for i in range(len(cut))]
+        with ThreadPoolExecutor(len(cut)) as together:
+            shards = list(together.map(lambda name: _Shard(share, name), names))
         group = _Group(key, shards)
         group.carry_out("make", [(make, first, last, *stored) for first, last in cut])
         self._groups[key] = group
