@@ -8,7 +8,7 @@ from ital.engine.connection import connect, connection, processors
 
 def test_ends_with_whoever_made_it(cluster):
     with connection(cluster.address):
-        assert processors() == 12
+        assert processors() == 20
         with connection("auto"):
             assert ray.is_initialized()
         assert ray.is_initialized(), "it was there before"
