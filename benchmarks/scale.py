@@ -42,6 +42,8 @@ from ital.pool import Pool
 sys.path.insert(0, str(Path(__file__).parent))
 from pools import clustered, rested, seconds
 
+sys.path.pop(0)  # the processes that Ray starts are not to find it, either
+
 BATCH = 4
 ROUNDS = 10
 QUERY = 17
