@@ -28,8 +28,19 @@ def alone(request):
 
 
 @pytest.fixture(scope="module")
-def pool(digits, cluster):
-    return Pool(digits.train, engine=RayEngine(cluster.address, 2))
+def on_actors(request, cluster):
+    """The pool of some data on so many actors, which tests share."""
+
+    def pool(data, actors):
+        features = request.getfixturevalue(data).train
+        return Pool(features, engine=RayEngine(cluster.address, actors))
+
+    return functools.cache(pool)
+
+
+@pytest.fixture(scope="module")
+def pool(on_actors):
+    return on_actors("digits", 2)
 
 
 @pytest.fixture
@@ -71,24 +82,12 @@ def test_actors_that_die_during_rounds_change_nothing(digits, pool, alone, kill,
         timer.join()
 
 
-@pytest.fixture(scope="module", params=[2, 4])
-def many(request, digits, cluster):
-    return Pool(digits.train, engine=RayEngine(cluster.address, request.param))
-
-
 @pytest.mark.parametrize("strategy", EVERYWHERE)
-def test_the_same_on_a_cluster(strategy, many, digits, alone):
-    assert_alike(played(digits, strategy, many), alone("digits", strategy))
-
-
-@pytest.fixture(scope="module", params=[2, 4])
-def more(request, usps, cluster):
-    return Pool(usps.train, engine=RayEngine(cluster.address, request.param))
-
-
-@pytest.mark.parametrize("strategy", EVERYWHERE)
-def test_the_same_of_more_images(strategy, more, usps, alone):
-    assert_alike(played(usps, strategy, more), alone("usps", strategy))
+@pytest.mark.parametrize("actors", [2, 4])
+@pytest.mark.parametrize("data", ["digits", "usps"])
+def test_the_same_on_a_cluster(data, actors, strategy, on_actors, alone, request):
+    task = request.getfixturevalue(data)
+    assert_alike(played(task, strategy, on_actors(data, actors)), alone(data, strategy))
 
 
 def test_searches_share_the_features_and_go_with_what_they_know(digits, pool):
@@ -145,7 +144,7 @@ def test_a_cluster_that_cannot_be_reached():
 
 def test_a_head_node_that_dies_for_good(digits, tmp_path, monkeypatch):
     """In the middle of a search, whose two shards share a processor."""
-    monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "3")
+    monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "1")
     with head(1) as doomed:
         with pytest.warns(UserWarning, match="2 shards are more than the 1 processors"):
             engine = RayEngine(doomed.address, 2)
@@ -163,13 +162,13 @@ def test_a_head_node_that_dies_for_good(digits, tmp_path, monkeypatch):
 
 def test_an_actor_whose_memory_is_used_up(cluster, tmp_path):
     """In the middle of a search, by arrays that do not fit."""
-    features = np.random.default_rng(0).standard_normal((200_000, 2))
+    features = np.random.default_rng(0).standard_normal((100_000, 2))
     pool = Pool(features, engine=RayEngine(cluster.address, 2))
     search = begun(pool)
 
     def limit(shard: object) -> None:
         size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + (16 << 20),) * 2)
+        resource.setrlimit(resource.RLIMIT_AS, (size + (8 << 20),) * 2)
 
     limited = pool.slices.build(limit)
     message = r"^shard \d of 2 has too little memory \(.*\): more shards .* float16"

@@ -38,9 +38,9 @@ def group(engine):
 
 def test_whoever_was_interrupted_can_go_on(group):
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
     with pytest.raises(KeyboardInterrupt):
-        group.ask(threading.Event.wait, 1.0)
+        group.ask(threading.Event.wait, 0.6)
     signal.signal(signal.SIGALRM, before)
     group.tell(threading.Event.set)
     assert group.ask(threading.Event.is_set) == [True]
@@ -49,7 +49,7 @@ def test_whoever_was_interrupted_can_go_on(group):
 def test_threads_do_not_wait_for_each_other(engine, group):
     group.tell(threading.Event.clear)
     other = engine.group(1, range)
-    waiting = threading.Thread(target=group.ask, args=(threading.Event.wait, 2.0))
+    waiting = threading.Thread(target=group.ask, args=(threading.Event.wait, 1.5))
     waiting.start()
     assert other.ask(range.index, 0) == [0]
     assert waiting.is_alive()

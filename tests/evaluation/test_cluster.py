@@ -56,22 +56,13 @@ def undisturbed(ray_of_two, tmp_path_factory) -> Path:
     return folder
 
 
-def test_the_same_files_as_without_a_cluster(undisturbed, address, tmp_path):
-    told = []
-    run(SETTINGS, tmp_path / "run", None, lambda *progress: told.append(progress), address)
-    assert files(tmp_path / "run") == files(undisturbed)
-    assert told[:2] == [("random", 0, 20), ("svm", 0, 20)]
-    assert len(told) == 42
-    for label in SETTINGS.strategies:
-        assert len(Journal(tmp_path / "run").seconds(label)) == 20 * 2
-    assert not ray.is_initialized()
-
-
 @linux
-def test_workers_are_killed(undisturbed, address, ray_of_two, tmp_path):
-    killed = []
+def test_the_same_files_as_without_a_cluster(undisturbed, address, ray_of_two, tmp_path):
+    """Although two workers are killed on the way."""
+    told, killed = [], []
 
     def kill(strategy: str, done: int, total: int) -> None:
+        told.append((strategy, done, total))
         while done > 0 and len(killed) < 2:
             for pid in ray_of_two.named("_play")[:1]:
                 os.kill(pid, signal.SIGKILL)
@@ -80,6 +71,11 @@ def test_workers_are_killed(undisturbed, address, ray_of_two, tmp_path):
     run(SETTINGS, tmp_path / "run", None, kill, address)
     assert len(killed) == 2
     assert files(tmp_path / "run") == files(undisturbed)
+    assert told[:2] == [("random", 0, 20), ("svm", 0, 20)]
+    assert len(told) == 42
+    for label in SETTINGS.strategies:
+        assert len(Journal(tmp_path / "run").seconds(label)) == 20 * 2
+    assert not ray.is_initialized()
 
 
 @pytest.fixture

@@ -146,7 +146,7 @@ def test_the_same_search_on_a_cluster(indexed, tmp_path, monkeypatch):
     path = f"{API}/searches/{state['id']}"
     before = httpx.get(f"{process.url}{path}/results").json()["results"]
     process.stop()
-    with rays.environment(RAY_gcs_rpc_server_reconnect_timeout_s="3") as environment:
+    with rays.environment(RAY_gcs_rpc_server_reconnect_timeout_s="1") as environment:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         process = Process(indexed, "--database", database, "--no-index", "--ray", "local").start()

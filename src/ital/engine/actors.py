@@ -104,8 +104,8 @@ class _Group:
         """Have each shard do something that stays on record."""
         self._check()
         pairs = zip(self.shards, for_each, strict=True)
-        outcomes = [shard.submit(self.key, method, one, True) for shard, one in pairs]
-        errors = [error for error in map(_error, outcomes) if error is not None]
+        found = _outcomes([shard.submit(self.key, method, one, True) for shard, one in pairs])
+        errors = [one for one in found if isinstance(one, Exception)]
         for error in errors:
             if isinstance(error, ClusterError):
                 self.lost = str(error)  # the others may have done it
@@ -115,8 +115,11 @@ class _Group:
 
     def ask(self, asked: list[tuple[int, tuple[Any, ...]]]) -> list[Any]:
         self._check()
-        outcomes = [self.shards[i].submit(self.key, "call", one, False) for i, one in asked]
-        return [_own(outcome()) for outcome in outcomes]
+        found = _outcomes([self.shards[i].submit(self.key, "call", one, False) for i, one in asked])
+        for one in found:
+            if isinstance(one, Exception):
+                raise one
+        return [_own(one) for one in found]
 
     def drop(self) -> None:
         for shard in self.shards:
@@ -127,18 +130,35 @@ class _Group:
             raise ClusterError(self.lost)
 
 
-def _error(outcome: Callable[[], Any]) -> Exception | None:
-    """What comes of an order that fails."""
+def _outcomes(under_way: list[_UnderWay]) -> list[Any]:
+    """What comes of all that is under way: answers, or errors."""
     try:
-        outcome()
+        answers: list[Any] = ray.get([one.reference for one in under_way])
+    except RayError:
+        # Those who lost their actors need as long for new ones as one of them alone.
+        with ThreadPoolExecutor(len(under_way)) as together:
+            return list(together.map(_outcome, under_way))
+    return answers
+
+
+def _outcome(under_way: _UnderWay) -> Any:
+    try:
+        return under_way.finish()
     except Exception as error:
         return error
-    return None
 
 
 def _own(answer: Any) -> Any:
     """An answer that may be changed: Ray's arrays are everybody's, and not to be written to."""
     return answer.copy() if isinstance(answer, np.ndarray) else answer
+
+
+@dataclass(frozen=True)
+class _UnderWay:
+    """What an actor has been sent, and what waits for it, whatever becomes of the actor."""
+
+    reference: Any
+    finish: Callable[[], Any]
 
 
 class _Shard:
@@ -156,8 +176,8 @@ class _Shard:
 
     def submit(
         self, key: int, method: str, args: Sequence[Any], recorded: bool, lives: int = _LIVES
-    ) -> Callable[[], Any]:
-        """Have the actor do something, which what is given back waits for.
+    ) -> _UnderWay:
+        """Have the actor do something.
 
         What is ``recorded`` is done again by every actor that has to begin anew.
         """
@@ -170,7 +190,7 @@ class _Shard:
                 self._record.append(entry)
             generation, reference = self._generation, self._send(*entry)
 
-        def outcome() -> Any:
+        def finish() -> Any:
             try:
                 return ray.get(reference)
             except RayTaskError as error:
@@ -181,9 +201,9 @@ class _Shard:
                 if not lives:
                     raise self._given_up(error) from error
                 self._revive(generation)
-            return None if recorded else self.submit(*entry, False, lives - 1)()
+            return None if recorded else self.submit(*entry, False, lives - 1).finish()
 
-        return outcome
+        return _UnderWay(reference, finish)
 
     def drop(self, key: int) -> None:
         """Forget an object, when there is something else to do."""
