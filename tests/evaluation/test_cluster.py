@@ -19,12 +19,12 @@ import ray
 from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
+import rays
 from ital.cli import app
 from ital.evaluation import cluster
 from ital.evaluation.experiment import Player, Settings, Unit, units
 from ital.evaluation.journal import Journal
 from ital.evaluation.runner import run
-from rays import Head, environment, head, session
 from runs import count, files
 
 SETTINGS = Settings("digits", ("random", "svm"), queries=2, rounds=2, user="blend")
@@ -39,9 +39,9 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes 
 
 
 @pytest.fixture(scope="module")
-def ray_of_two() -> Iterator[Head]:
+def ray_of_two() -> Iterator[rays.Head]:
     """A Ray of two workers, in processes of its own."""
-    with head(2, **ENVIRONMENT) as one:
+    with rays.head(2, **ENVIRONMENT) as one:
         yield one
 
 
@@ -82,7 +82,7 @@ def test_the_same_files_as_without_a_cluster(undisturbed, address, ray_of_two, t
 
 @pytest.fixture
 def ours() -> Iterator[dict[str, str]]:
-    with environment(**ENVIRONMENT) as given:
+    with rays.environment(**ENVIRONMENT) as given:
         yield given
 
 
@@ -99,12 +99,7 @@ def test_one_of_our_own_is_interrupted_and_another_goes_on(undisturbed, address,
         time.sleep(0.002)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that were started
     assert process.wait() == 130
-    for _ in range(1000):  # agents of Ray notice a little later that it has ended
-        if not session(process.pid):
-            break
-        time.sleep(0.02)
-    else:
-        pytest.fail("Ray goes on without the process that started it")
+    rays.wait(rays.session(process.pid))  # its agents notice a little later that it has ended
     there = count(folder)
     assert 3 <= there < 40
     told = []
