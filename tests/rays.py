@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -62,6 +63,22 @@ def kill(processes: Iterable[int]) -> None:
     for pid in processes:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def _runs(process: int) -> bool:
+    try:
+        return bool((Path("/proc") / str(process) / "cmdline").read_bytes())
+    except OSError:
+        return False
+
+
+def wait(processes: Iterable[int]) -> None:
+    """Until none of them runs."""
+    for _ in range(1500):
+        if not any(map(_runs, processes)):
+            return
+        time.sleep(0.02)
+    raise AssertionError("Ray goes on without the process that started it")
 
 
 @contextmanager

@@ -101,19 +101,18 @@ def test_searches_share_the_features_and_go_with_what_they_know(digits, pool):
     assert another.results(9).ids.tolist() == alone.results(9).ids.tolist()
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_files_are_opened_by_the_actors_and_not_sent(order, cluster, digits, tmp_path, monkeypatch):
-    features = np.require(digits.train[:80], np.float32, order)
+def test_files_are_opened_by_the_actors_and_not_sent(cluster, digits, tmp_path, monkeypatch):
+    features = digits.train[:80].astype(np.float32)
     np.save(tmp_path / "features.npy", features)
-    sent, ask = [], Driver.ask
-    monkeypatch.setattr(
-        Driver, "ask", lambda self, method, *args: sent.append(args) or ask(self, method, *args)
-    )
     mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
+    sent, ask = {}, Driver.ask
+    monkeypatch.setattr(
+        Driver, "ask", lambda self, what, *args: sent.update({what: args}) or ask(self, what, *args)
+    )
     search, alone = Search(mapped, engine=RayEngine(cluster.address, 1)), Search(features)
-    (arrays,) = [args[-1] for args in sent if args and isinstance(args[-1], list) and args[-1]][:1]
-    assert [type(one) for one in arrays] == [Mapped, np.ndarray]
-    assert arrays[1].shape == features.shape[1:], "the centre alone"
+    file, centre = sent["make"][-1]
+    assert isinstance(file, Mapped)
+    assert centre.shape == features.shape[1:]
     for one in (search, alone):
         one.query(relevant=[0])
     assert search.suggest(4).tolist() == alone.suggest(4).tolist()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
 from ital import RayEngine
@@ -36,14 +37,25 @@ def group(engine):
     return engine.group(1, lambda first, last: threading.Event())
 
 
-def test_whoever_was_interrupted_can_go_on(group):
+def interrupted(ask, *args):
+    """As by Ctrl-C, in the middle of it."""
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    with pytest.raises(KeyboardInterrupt):
-        group.ask(threading.Event.wait, 0.6)
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        ask(*args)
     signal.signal(signal.SIGALRM, before)
+
+
+def test_whoever_was_interrupted_can_go_on(group):
+    interrupted(group.ask, threading.Event.wait, 0.6)
     group.tell(threading.Event.set)
     assert group.ask(threading.Event.is_set) == [True]
+
+
+def test_what_cannot_be_sent_is_not(group):
+    with pytest.raises(TypeError, match="pickle"):
+        group._driver.ask("processors", threading.Lock())
+    assert group._driver.ask("processors") == 20
 
 
 def test_threads_do_not_wait_for_each_other(engine, group):
@@ -56,23 +68,24 @@ def test_threads_do_not_wait_for_each_other(engine, group):
     waiting.join()
 
 
-def test_a_driver_that_ends(cluster):
-    """It would take what follows for the rest of a message that was broken off."""
+@pytest.fixture
+def stopped(cluster):
+    """A driver that reads nothing."""
     driver = Driver(cluster.address, None)
-    driver._said.write(b"[2026-01-01 00:00:00,000 E 1 2] file.h:1: I cannot go on. See there.\n")
-    driver._said.flush()
-
-    class Interrupted:
-        def __reduce__(self) -> str:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        driver.ask("processors", Interrupted())
-    driver._listener.join()
-    assert not driver.runs
-    with pytest.raises(ClusterError, match=r"is gone: .* \(exit code -9: I cannot go on\)\. What"):
-        driver.ask("processors")
+    driver._process.send_signal(signal.SIGSTOP)
+    yield driver
     driver.close()
+
+
+def test_a_driver_that_ends(stopped):
+    """It would take what follows for the rest of a message that was broken off."""
+    stopped._said.write(b"[2026-01-01 00:00:00,000 E 1 2] file.h:1: I cannot go on. See there.\n")
+    stopped._said.flush()
+    interrupted(stopped.ask, "processors", np.zeros(1_000_000))
+    stopped._listener.join()
+    assert not stopped.runs
+    with pytest.raises(ClusterError, match=r"is gone: .* \(exit code -9: I cannot go on\)\. What"):
+        stopped.ask("processors")
 
 
 def test_scripts_need_no_guard_and_send_their_own_functions(cluster, tmp_path):

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,12 @@ import ray
 from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
+import rays
 from ital.cli import app
 from ital.evaluation import cluster
 from ital.evaluation.experiment import Player, Settings, Unit, units
 from ital.evaluation.journal import Journal
 from ital.evaluation.runner import run
-from rays import Head, environment, head, linux, session
 from runs import count, files
 
 SETTINGS = Settings("digits", ("random", "svm"), queries=2, rounds=2, user="blend")
@@ -37,9 +38,9 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "ITAL_DATA":
 
 
 @pytest.fixture(scope="module")
-def ray_of_two() -> Iterator[Head]:
+def ray_of_two() -> Iterator[rays.Head]:
     """A Ray of two workers, in processes of its own."""
-    with head(2, **ENVIRONMENT) as one:
+    with rays.head(2, **ENVIRONMENT) as one:
         yield one
 
 
@@ -56,7 +57,7 @@ def undisturbed(ray_of_two, tmp_path_factory) -> Path:
     return folder
 
 
-@linux
+@rays.linux
 def test_the_same_files_as_without_a_cluster(undisturbed, address, ray_of_two, tmp_path):
     """Although two workers are killed on the way."""
     told, killed = [], []
@@ -80,29 +81,29 @@ def test_the_same_files_as_without_a_cluster(undisturbed, address, ray_of_two, t
 
 @pytest.fixture
 def ours() -> Iterator[dict[str, str]]:
-    with environment(**ENVIRONMENT) as given:
+    with rays.environment(**ENVIRONMENT) as given:
         yield given
 
 
-@linux
+@rays.linux
 def test_one_of_our_own_is_interrupted_and_another_goes_on(undisturbed, address, ours, tmp_path):
     folder = tmp_path / "digits-blend"
-    process = subprocess.Popen(
-        [*COMMAND, str(tmp_path)],
-        env=ours,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    while process.poll() is None and count(folder) < 3:
-        time.sleep(0.002)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that were started
-    assert process.wait() == 130
-    for _ in range(1000):  # agents of Ray notice a little later that it has ended
-        if not session(process.pid):
+    while True:
+        process = subprocess.Popen(
+            [*COMMAND, str(tmp_path)],
+            env=ours,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        while process.poll() is None and count(folder) < 3:
+            time.sleep(0.002)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that were started
+        if process.wait():
             break
-        time.sleep(0.02)
-    else:
-        pytest.fail("Ray goes on without the process that started it")
+        shutil.rmtree(folder)  # it had come to its end before
+    assert process.returncode == 130
+    rays.wait(rays.session(process.pid))  # its agents notice a little later that it has ended
     there = count(folder)
     assert 3 <= there < 40
     told = []

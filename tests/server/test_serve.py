@@ -137,42 +137,41 @@ def test_searches_outlive_the_server(indexed, tmp_path):
 
 
 def test_the_same_search_on_a_cluster(indexed, tmp_path, monkeypatch):
-    """Begun without one, gone on with on a Ray of the server's own, and on another after that."""
-    database = f"sqlite:///{tmp_path}/s.sqlite"
-    process = Process(indexed, "--database", database, "--no-index").start()
-    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
-    body = {"collection": collection, "relevant": [1], "name": "kept"}
-    state = httpx.post(f"{process.url}{API}/searches", json=body).json()
-    path = f"{API}/searches/{state['id']}"
-    before = httpx.get(f"{process.url}{path}/results").json()["results"]
-    process.stop()
+    """On a Ray of the server's own, on another when that has died for good, and without one."""
+    options = ("--database", f"sqlite:///{tmp_path}/s.sqlite", "--no-index")
     with rays.environment(RAY_gcs_rpc_server_reconnect_timeout_s="1") as environment:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        process = Process(indexed, "--database", database, "--no-index", "--ray", "local").start()
-        client = httpx.Client(base_url=f"{process.url}{path}", timeout=120)
-        after = client.get("results").json()["results"]
-        assert [one["id"] for one in after] == [one["id"] for one in before]
-        change = {"revision": 1, "key": "k", "answers": {"7": "no", "9": "yes"}}
-        response = client.post("answers", json=change)
-        assert response.status_code == 200, response.text
-        assert response.json()["revision"] == 2
-        # Its Ray dies for good. What is said then is kept, and other requests go on.
-        running = rays.descendants(process.process.pid)
-        rays.kill(rays.named(running, "gcs_server", "raylet"))
-        change = {"revision": 2, "key": "l", "answers": {"11": "no"}}
-        response = client.post("answers", json=change)
-        assert response.status_code == 503, response.text
-        assert "the cluster at local is gone: " in response.json()["detail"]
-        assert httpx.get(f"{process.url}{API}/collections/{collection}/pictures").is_success
-        # The next request finds another.
-        response = client.post("answers", json=change)
-        assert response.status_code == 200, response.text
-        assert response.json()["revision"] == 3
-        assert (response.json()["relevant"], response.json()["irrelevant"]) == (2, 2)
-        client.close()
+        process = Process(indexed, *options, "--ray", "local").start()
+        with httpx.Client(base_url=f"{process.url}{API}", timeout=120) as client:
+            collection = client.get("collections").json()[0]["id"]
+            body = {"collection": collection, "relevant": [1], "name": "kept"}
+            path = f"searches/{client.post('searches', json=body).json()['id']}"
+            change = {"revision": 1, "key": "k", "answers": {"7": "no", "9": "yes"}}
+            response = client.post(f"{path}/answers", json=change)
+            assert response.status_code == 200, response.text
+            # What is said when the Ray has died is kept, and pictures can be looked at.
+            first = rays.descendants(process.process.pid)
+            rays.kill(rays.named(first, "gcs_server", "raylet"))
+            change = {"revision": 2, "key": "l", "answers": {"11": "no"}}
+            response = client.post(f"{path}/answers", json=change)
+            assert response.status_code == 503, response.text
+            assert "the cluster at local is gone: " in response.json()["detail"]
+            assert client.get(f"collections/{collection}/pictures").status_code == 200
+            rays.kill(first)  # what is left of it would go on for a while
+            response = client.post(f"{path}/answers", json=change)
+            assert response.status_code == 200, response.text
+            before = client.get(f"{path}/results").json()["results"]
+        second = rays.descendants(process.process.pid)
         output = process.stop()
-    assert "Traceback" not in output, output
+        assert "Traceback" not in output, output
+        rays.wait(second)
+    process = Process(indexed, *options).start()
+    state = httpx.get(f"{process.url}{API}/{path}").json()
+    assert (state["revision"], state["relevant"], state["irrelevant"]) == (3, 2, 2)
+    after = httpx.get(f"{process.url}{API}/{path}/results").json()["results"]
+    assert [one["id"] for one in after] == [one["id"] for one in before]
+    process.stop()
 
 
 def test_uploads_are_cut_off_where_they_become_too_large(indexed, tmp_path, monkeypatch):

@@ -27,7 +27,7 @@ from ital.engine.cut import Cut
 from ital.engine.group import ClusterError
 from ital.engine.mapped import Mapped
 
-_ROOM = 30.0
+_ROOM = 60.0
 """Seconds in which an actor has to find a place."""
 
 _LIVES = 5

@@ -25,7 +25,7 @@ from ray.exceptions import RayError
 from ital.engine.actors import Actors
 from ital.engine.connection import connect, first_line, reach
 from ital.engine.group import ClusterError
-from ital.engine.messages import receive, send
+from ital.engine.messages import packed, receive, send
 
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from ital.engine.driver import run; run()"
 
@@ -82,10 +82,11 @@ class Driver:
             if self._gone is not None:
                 raise ClusterError(self._gone)
             number = next(self._numbers)
-            self._waiting[number] = reply
             dropped, self._dropped = self._dropped, []
+            message = packed((number, dropped, method, args))
+            self._waiting[number] = reply
             try:
-                send(self._requests, (number, dropped, method, args))
+                send(self._requests, message)
             except BrokenPipeError:
                 pass  # the listener will say why
             except BaseException:
@@ -123,9 +124,9 @@ class Driver:
         code = self._process.wait()
         with self._lock:
             self._gone = (
-                f"the cluster at {self.address} is gone: Ray has ended the process that was "
-                f"connected to it (exit code {code}{self._last_words()}). What was said to "
-                "searches is safe with them"
+                f"the cluster at {self.address} is gone: the process that was connected to it has "
+                f"ended (exit code {code}{self._last_words()}). What was said to searches is safe "
+                "with them"
             )
             for reply in self._waiting.values():
                 reply.set_exception(ClusterError(self._gone))
@@ -154,8 +155,9 @@ def run() -> None:
             reply = number, True, ClusterError(f"the cluster failed: {first_line(error)}")
         except Exception as error:
             reply = number, True, error
+        message = packed(reply)
         with lock:
-            send(replies, reply)
+            send(replies, message)
 
     threads = ThreadPoolExecutor(_THREADS)
     try:
@@ -163,9 +165,9 @@ def run() -> None:
         try:
             connect(address, processors)
         except ValueError as error:
-            send(replies, (number, True, error))
+            send(replies, packed((number, True, error)))
         else:
-            send(replies, (number, False, None))
+            send(replies, packed((number, False, None)))
         while True:
             number, dropped, method, args = receive(requests)
             actors.drop(dropped)

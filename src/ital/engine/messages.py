@@ -18,13 +18,17 @@ def pickled(something: Any, aside: Callable[[pickle.PickleBuffer], None] | None 
     return data
 
 
-def send(pipe: IO[bytes], message: Any) -> None:
-    """Write one message: how many parts, how long each is, and the parts."""
+def packed(message: Any) -> list[memoryview]:
+    """A message as it is sent: how many parts, how long each is, and the parts."""
     arrays: list[pickle.PickleBuffer] = []
     data = pickled(message, arrays.append)
     parts = [memoryview(data), *(one.raw() for one in arrays)]
     numbers = [len(parts), *(len(part) for part in parts)]
-    pipe.write(struct.pack(f"<{len(numbers)}Q", *numbers))
+    return [memoryview(struct.pack(f"<{len(numbers)}Q", *numbers)), *parts]
+
+
+def send(pipe: IO[bytes], parts: list[memoryview]) -> None:
+    """Write what was packed."""
     for part in parts:
         pipe.write(part)
     pipe.flush()
