@@ -36,6 +36,20 @@ def test_select(tmp_path):
     assert len(measured["evaluated_candidates"]) == 10
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from Linux's /proc")
+def test_scale(tmp_path):
+    out = tmp_path / "scale.json"
+    options = ("--parts", "acd", "--sizes", "1000", "3200", "--dimension", "16", "--rounds", "2")
+    options += ("--mapped", "2000", "--mapped-dimension", "8", "--repeats", "1", "--out", str(out))
+    printed = run("scale.py", *options)
+    for letter in "acd":
+        assert f"({letter})" in printed
+    report = json.loads(out.read_text())
+    assert report["growth"]["sizes"]["3200"]["ratio"] > 0
+    assert report["mapped"]["labels"] == 41
+    assert sum(one["held_back"] for one in report["costs"]["sizes"]) == 3
+
+
 def test_strategies(data_folder, tmp_path):
     out = tmp_path / "strategies.json"
     printed = run(
