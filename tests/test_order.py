@@ -17,6 +17,21 @@ def test_is_a_stable_sort_cut_short(values, count):
     assert largest(values).tolist() == expected
 
 
+@given(
+    st.lists(
+        st.floats(allow_nan=False)
+        | st.tuples(st.sampled_from([1.0, -1.0]), st.integers(0, 8)).map(
+            lambda t: t[0] + t[1] * 2e-16
+        )
+        | st.sampled_from([0.0, -0.0, 5e-324, -5e-324]),
+        max_size=60,
+    )
+)
+def test_neighbours_in_the_last_bit_are_told_apart(values):
+    expected = sorted(range(len(values)), key=lambda i: (-values[i], i))
+    assert largest(np.array(values, dtype=float)).tolist() == expected
+
+
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.integers(1, 400))
 def test_samples(worth, count):
     places, chances = evenly(np.array(worth), count)

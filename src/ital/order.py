@@ -47,16 +47,24 @@ def largest_within(
 def _falling(values: FloatArray) -> IntArray:
     """All indices in falling order of their values, the lower of two equal ones first.
 
-    NumPy sorts three times as fast where it may leave equal values in any order, and few are.
+    NumPy sorts whole numbers four times as fast as it finds the order of values: an index takes the
+    place of the last bits of its value, and where that made two values equal, they are put right.
     """
-    order: IntArray = np.argsort(-values)
+    bits = np.subtract(0.0, values, dtype=float).view(np.int64)  # zero has one sign now
+    bits ^= (bits >> 63) & np.iinfo(np.int64).max  # the order of these is that of the values
+    last = np.int64((1 << max(len(values) - 1, 0).bit_length()) - 1)
+    bits &= ~last
+    bits |= np.arange(len(values))
+    bits.sort()
+    order: IntArray = bits & last
     ordered = values[order]
-    again = ordered[1:] == ordered[:-1]
-    if again.any():
-        # Places with an equal one before or behind them, and which of the values each has.
+    if np.any(ordered[1:] > ordered[:-1]):
+        bits &= ~last
+        again = bits[1:] == bits[:-1]
+        # Places with a like one before or behind them, and which of the values each has.
         tied = np.flatnonzero(np.append(again, False) | np.append(False, again))
         value = np.cumsum(np.append(True, ~again))[tied]
-        order[tied] = order[tied][np.lexsort((order[tied], value))]
+        order[tied] = order[tied][np.lexsort((order[tied], -ordered[tied], value))]
     return order
 
 
@@ -68,15 +76,16 @@ def evenly(worth: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
     """
     if len(worth) <= count:
         return np.arange(len(worth)), np.ones(len(worth))
-    worth = np.maximum(worth, _LEAST_WORTH)
-    certain = np.zeros(len(worth), dtype=bool)
+    certain, others = 0, np.maximum(worth, _LEAST_WORTH)
     while True:
         # What those that are in for certain leave is for the others.
-        shares = worth * ((count - certain.sum()) / worth[~certain].sum())
-        chances = np.where(certain, 1.0, np.minimum(shares, 1.0))
-        if np.array_equal(chances >= 1, certain):
+        share = (count - certain) / others.sum()
+        more = np.flatnonzero(others * share >= 1)
+        if not more.size:
             break
-        certain = chances >= 1
+        certain += more.size
+        others[more] = 0.0
+    chances = np.where(others > 0, others * share, 1.0)
     reached = np.floor(np.cumsum(chances) + 0.5)
     places = np.flatnonzero(np.diff(reached, prepend=0.0) > 0)
     return places, chances[places]
