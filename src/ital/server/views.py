@@ -9,7 +9,7 @@ from ital.checks import Identifier
 from ital.insight import Estimate
 from ital.server import schemas
 from ital.server.database import EventRow, SearchRow
-from ital.server.live import Live, Opened
+from ital.server.memory import Live, Opened
 from ital.server.problems import UnknownError
 
 LABELS: dict[schemas.Answer, int] = {"yes": 1, "no": -1, "unsure": 0}

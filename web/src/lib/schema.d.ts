@@ -385,10 +385,10 @@ export interface paths {
         };
         get?: never;
         /**
-         * Settle
+         * Change Settings
          * @description Ask in another way from now on.
          */
-        put: operations["settle_api_v1_searches__s__settings_put"];
+        put: operations["change_settings_api_v1_searches__s__settings_put"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2223,7 +2223,7 @@ export interface operations {
             };
         };
     };
-    settle_api_v1_searches__s__settings_put: {
+    change_settings_api_v1_searches__s__settings_put: {
         parameters: {
             query?: never;
             header?: never;

@@ -9,10 +9,10 @@ from fastapi import Depends, Query, Request
 from fastapi import Path as InPath
 
 from ital.server import schemas
-from ital.server.collections import Served
 from ital.server.config import ServerSettings
 from ital.server.database import Database
 from ital.server.searches import Searches
+from ital.server.served import Served
 from ital.server.uploads import Uploads
 
 

@@ -21,10 +21,10 @@ from ital.history import Event
 from ital.insight import Estimate, Threshold
 from ital.search import Search
 from ital.server import schemas
-from ital.server.collections import Served
 from ital.server.database import Database, EventRow, SearchRow, UploadRow, events_of, search_of
 from ital.server.metrics import SEARCHES_IN_MEMORY
 from ital.server.problems import UnknownError
+from ital.server.served import Served
 from ital.user import UserModel
 
 
@@ -164,7 +164,7 @@ class Memory:
         if live.revision == row.revision:
             return
         settings = schemas.Settings(**row.settings)
-        # Until the way is gone, what is in memory is neither the old nor the new.
+        # Until the events are replayed, what is in memory is neither the old nor the new.
         slot.live = None
         asked = settings.user
         user = UserModel(asked.p_label, asked.p_mistake)
