@@ -111,9 +111,9 @@ class TestTheLoop:
 
     def test_answers_in_every_form(self):
         forms = {
-            1: [True, 1, np.True_, np.int8(1), 1.0],
-            -1: [False, -1, np.False_, np.int64(-1), -1.0],
-            0: [None, 0, np.int16(0), 0.0],
+            1: [True, 1, np.True_, np.int8(1), 1.0, "yes", ital.Answer.YES],
+            -1: [False, -1, np.False_, np.int64(-1), -1.0, "no", ital.Answer.NO],
+            0: [None, 0, np.int16(0), 0.0, "unsure", ital.Answer.UNSURE],
         }
         for label, answers in forms.items():
             for answer in answers:
@@ -476,14 +476,14 @@ BAD_CALLS = {
         "image must be an index from 0 to 29, got 'a'",
     ),
     "unknown answer": (
-        lambda s: s.answer({7: True, 8: "yes"}),
+        lambda s: s.answer({7: True, 8: "maybe"}),
         ValueError,
-        "the answer to image 8 must be True, False or None .*, got 'yes'",
+        "the answer to image 8 must be yes, no or unsure .*, got 'maybe'",
     ),
     "answer of two": (
         lambda s: s.answer({8: 2}),
         ValueError,
-        "the answer to image 8 must be True, False or None .*, got 2",
+        "the answer to image 8 must be yes, no or unsure .*, got 2",
     ),
     "answers that are no mapping": (
         lambda s: s.answer([7]),

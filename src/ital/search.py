@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ital import checks, savefile, strategies
+from ital.answers import Answer
 from ital.baserate import BaseRate, prior_of
 from ital.candidates import Unlabelled
 from ital.census import Census
@@ -189,7 +190,7 @@ class Search:
 
     @in_turn
     def answer(self, answers: Mapping[Any, Any]) -> None:
-        """Learn what the user says of images: True or 1, False or -1, None or 0 for cannot say.
+        """Learn what the user says of images: an ``Answer``, or True, False, None for unsure.
 
         An image that was answered before takes the new answer. One that the user cannot judge is
         not asked about again.
@@ -198,7 +199,8 @@ class Search:
             raise TypeError(f"answers must be a mapping from index to answer, got {answers!r}")
         labels: dict[Identifier, int] = {}
         for image, answer in answers.items():
-            labels[self.model.pool.identifier(image, "image")] = _label(image, answer)
+            said = Answer.of(answer, f"the answer to image {image}")
+            labels[self.model.pool.identifier(image, "image")] = said.number
         if not self._history.events:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
@@ -388,16 +390,3 @@ def _examples(examples: Any, name: str) -> list[Any]:
         return [p if isinstance(p, (int, np.integer)) else np.asanyarray(p) for p in parts]
     except ValueError as error:
         raise ValueError(f"{name} must be indices or vectors, got {examples!r}") from error
-
-
-def _label(image: Any, answer: Any) -> int:
-    """1, -1 or 0. ``False`` is irrelevant while 0 is cannot say, so the type comes first."""
-    if answer is None:
-        return 0
-    if isinstance(answer, (bool, np.bool_)):
-        return 1 if answer else -1
-    if isinstance(answer, (int, float, np.integer, np.floating)) and answer in (-1, 0, 1):
-        return int(answer)
-    raise ValueError(
-        f"the answer to image {image} must be True, False or None (or 1, -1, 0), got {answer!r}"
-    )
