@@ -19,7 +19,7 @@ from ital.census import Census
 from ital.checks import Identifier, IntArray, Row
 from ital.engine import Engine, one_blas_thread
 from ital.gaussian import FloatArray
-from ital.history import Event, History
+from ital.history import Asked, Event, History
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
@@ -93,6 +93,7 @@ class Search:
         self.model = RelevanceModel(pool, Kernel.over(pool, length_scale, variance, noise), chosen)
         self._seed = secrets.randbits(64) if seed is None else int(seed)
         self._history = History()
+        self._asked: dict[Identifier, Asked] = {}
         self._ranking: Ranking | None = None
         self._census: Census | None = None
         self._turns = Turns()
@@ -186,7 +187,13 @@ class Search:
         rng = np.random.default_rng([self._seed, len(self._history.events)])
         with one_blas_thread():
             batch = self.strategy.select(self.model, candidates, k, rng)
-        return pool.identifiers(batch)
+            chances = self.model.probabilities(batch)
+        ids, name = pool.identifiers(batch), self.strategy.name
+        self._asked = {
+            Identifier(image): Asked(name, chance)
+            for image, chance in zip(ids.tolist(), chances.tolist(), strict=True)
+        }
+        return ids
 
     @in_turn
     def answer(self, answers: Mapping[Any, Any]) -> None:
@@ -204,7 +211,7 @@ class Search:
         if not self._history.events:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
-            events = [*self._history.events, Event("answer", labels)]
+            events = [*self._history.events, Event("answer", labels, asked=self._how_asked(labels))]
             if self.model.is_informed and not self._known(History(events).labels):
                 raise ValueError(
                     "answers must leave one image relevant or irrelevant at the least, but call "
@@ -351,6 +358,17 @@ class Search:
             self.model.become(wanted, vectors, examples)
             self._history = history
             self.model.trust(self.user.p_mistake)
+
+    def _how_asked(self, images: Iterable[Identifier]) -> dict[Identifier, Asked]:
+        """How it came to answers: by the last questions, or unasked."""
+        own = [image for image in images if image not in self._asked]
+        asked = {image: self._asked[image] for image in images if image in self._asked}
+        if own and self.model.is_informed:
+            rows = np.array([self.model.pool.row(image) for image in own])
+            with one_blas_thread():
+                chances = self.model.probabilities(rows).tolist()
+            asked |= {image: Asked(None, p) for image, p in zip(own, chances, strict=True)}
+        return asked
 
     def _known(self, labels: Mapping[Identifier, int]) -> dict[Row, int]:
         """Labels by what the model calls images.
