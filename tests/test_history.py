@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ital.history import Event, History, outside
+from ital.history import Asked, Event, History, joined, outside
 
 
 def said(*rounds: dict[int, int], query: dict[int, int] | None = None) -> History:
@@ -34,6 +34,12 @@ def test_names_of_vectors_from_outside():
     later = History([Event("query", {-5: 1}, {-5: np.zeros(2)})])
     assert later.next_name({}) == -6
     assert History().next_name({}) == -1
+
+
+def test_answers_one_by_one_are_a_round():
+    how = Asked("border", 0.25)
+    one, other = Event("answer", {3: 1}, asked={3: how}), Event("answer", {4: 0, 3: -1})
+    assert joined([one, other]) == Event("answer", {3: -1, 4: 0}, asked={3: how})
 
 
 class TestUser:

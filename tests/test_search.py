@@ -111,9 +111,9 @@ class TestTheLoop:
 
     def test_answers_in_every_form(self):
         forms = {
-            1: [True, 1, np.True_, np.int8(1), 1.0],
-            -1: [False, -1, np.False_, np.int64(-1), -1.0],
-            0: [None, 0, np.int16(0), 0.0],
+            1: [True, 1, np.True_, np.int8(1), 1.0, "yes", ital.Answer.YES],
+            -1: [False, -1, np.False_, np.int64(-1), -1.0, "no", ital.Answer.NO],
+            0: [None, 0, np.int16(0), 0.0, "unsure", ital.Answer.UNSURE],
         }
         for label, answers in forms.items():
             for answer in answers:
@@ -324,6 +324,35 @@ class TestSaving:
         assert again.strategy == search.strategy
         np.testing.assert_array_equal(again.suggest(5), search.suggest(5))
 
+    def test_how_it_came_to_answers_is_kept(self, tmp_path):
+        """By which strategy, and how probable it was when it was asked, or said unasked."""
+        path, search = tmp_path / "search.json", started(strategy="border")
+        batch = [int(image) for image in search.suggest(2)]
+        own = next(image for image in range(30) if image not in (*batch, *search.labels))
+        before = search.model.probabilities()
+        search.answer({batch[0]: False})
+        then = search.model.probabilities()
+        search.configure(strategy="random")
+        search.answer({batch[1]: True, own: None})
+        expected = [
+            {batch[0]: ("border", before[batch[0]])},
+            {batch[1]: ("border", before[batch[1]]), own: (None, then[own])},
+        ]
+        search.save(path)
+        for one in (search, Search.load(path, FEATURES)):
+            asked = [
+                {image: (how.strategy, how.probability) for image, how in event.asked.items()}
+                for event in one.events[-2:]
+            ]
+            assert asked == expected
+        content = json.loads(path.read_text())
+        for event in content["events"]:
+            del event["asked"]  # as the first files were
+        path.write_text(json.dumps(content))
+        again = Search.load(path, FEATURES)
+        assert again.labels == search.labels
+        assert all(event.asked == {} for event in again.events)
+
     def test_the_first_files_knew_of_no_base_rate(self, tmp_path):
         path = tmp_path / "search.json"
         search = started(base_rate=None)
@@ -385,6 +414,9 @@ class TestSaving:
             ('"noise": 1e-06', '"noise": -1', "broken: noise must be a positive"),
             ('"seed": 3', '"sead": 3', "broken: .*sead"),
             ('"events": [', '"events": [3, ', "broken"),
+            ('"asked": []', '"asked": [[4, null, 0.5]]', "broken: what was asked must be a label"),
+            ('"asked": []', '"asked": [[5, 7, 0.5]]', "broken: what was asked must be a label"),
+            ('"asked": []', '"asked": [[5, null, 2]]', "broken: probability must be a probability"),
         ],
     )
     def test_broken_files_are_refused(self, tmp_path, old, new, message):
@@ -476,14 +508,14 @@ BAD_CALLS = {
         "image must be an index from 0 to 29, got 'a'",
     ),
     "unknown answer": (
-        lambda s: s.answer({7: True, 8: "yes"}),
+        lambda s: s.answer({7: True, 8: "maybe"}),
         ValueError,
-        "the answer to image 8 must be True, False or None .*, got 'yes'",
+        "the answer to image 8 must be yes, no or unsure .*, got 'maybe'",
     ),
     "answer of two": (
         lambda s: s.answer({8: 2}),
         ValueError,
-        "the answer to image 8 must be True, False or None .*, got 2",
+        "the answer to image 8 must be yes, no or unsure .*, got 2",
     ),
     "answers that are no mapping": (
         lambda s: s.answer([7]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,6 +15,20 @@ _GIVEN = 8
 
 
 @dataclass(frozen=True)
+class Asked:
+    """How it came to an answer."""
+
+    strategy: str | None
+    """What chose the question; ``None`` if nobody asked."""
+    probability: float | None
+    """P(R = 1) when it was asked, or said unasked; ``None`` if that is not known."""
+
+
+UNKNOWN = Asked(None, None)
+"""Of queries, and of answers in files that did not tell."""
+
+
+@dataclass(frozen=True)
 class Event:
     """One query or one round of answers, which ``undo`` takes back as a whole."""
 
@@ -23,6 +37,18 @@ class Event:
     """1, -1, or 0 for unnameable, by what images are called."""
     vectors: dict[Identifier, FloatArray] = field(default_factory=dict)
     """The vectors from outside."""
+    asked: dict[Identifier, Asked] = field(default_factory=dict)
+    """How it came to answers, where that is known."""
+
+
+def joined(answers: Sequence[Event]) -> Event:
+    """Answers that were given one by one, as the round that they belong to."""
+    labels: dict[Identifier, int] = {}
+    asked: dict[Identifier, Asked] = {}
+    for event in answers:
+        labels |= event.labels
+        asked |= event.asked
+    return Event("answer", labels, asked=asked)
 
 
 def outside(number: int) -> Identifier:

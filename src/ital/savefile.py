@@ -13,7 +13,7 @@ from typing import Any
 from ital import checks, durable, strategies
 from ital.checks import Identifier
 from ital.gaussian import FloatArray
-from ital.history import Event
+from ital.history import Asked, Event
 from ital.pool import HASHED, Pool
 from ital.strategies import Strategy
 from ital.user import UserModel
@@ -45,6 +45,9 @@ def write(
                 "kind": event.kind,
                 "labels": [[image, label] for image, label in event.labels.items()],
                 "vectors": [[name, vector.tolist()] for name, vector in event.vectors.items()],
+                "asked": [
+                    [image, one.strategy, one.probability] for image, one in event.asked.items()
+                ],
             }
             for event in events
         ],
@@ -152,4 +155,10 @@ def _event(saved: dict[str, Any], pool: Pool) -> Event:
         if type(label) is not int or label not in (-1, 0, 1):
             raise ValueError(f"label must be -1, 0 or 1, got {label!r}")
         labels[image] = label
-    return Event(saved["kind"], labels, vectors)
+    asked = {}
+    for image, strategy, probability in saved.get("asked", ()):  # the first files did not tell
+        if image not in labels or not isinstance(strategy, str | None):
+            raise ValueError(f"what was asked must be a label, by a strategy, got {image!r}")
+        known = None if probability is None else checks.probability(probability, "probability")
+        asked[Identifier(image)] = Asked(strategy, known)
+    return Event(saved["kind"], labels, vectors, asked)

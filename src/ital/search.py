@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ital import checks, savefile, strategies
+from ital.answers import Answer
 from ital.baserate import BaseRate, prior_of
 from ital.candidates import Unlabelled
 from ital.census import Census
 from ital.checks import Identifier, IntArray, Row
 from ital.engine import Engine, one_blas_thread
 from ital.gaussian import FloatArray
-from ital.history import Event, History
+from ital.history import Asked, Event, History
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
@@ -92,6 +93,7 @@ class Search:
         self.model = RelevanceModel(pool, Kernel.over(pool, length_scale, variance, noise), chosen)
         self._seed = secrets.randbits(64) if seed is None else int(seed)
         self._history = History()
+        self._asked: dict[Identifier, Asked] = {}
         self._ranking: Ranking | None = None
         self._census: Census | None = None
         self._turns = Turns()
@@ -185,11 +187,17 @@ class Search:
         rng = np.random.default_rng([self._seed, len(self._history.events)])
         with one_blas_thread():
             batch = self.strategy.select(self.model, candidates, k, rng)
-        return pool.identifiers(batch)
+            chances = self.model.probabilities(batch)
+        ids, name = pool.identifiers(batch), self.strategy.name
+        self._asked = {
+            Identifier(image): Asked(name, chance)
+            for image, chance in zip(ids.tolist(), chances.tolist(), strict=True)
+        }
+        return ids
 
     @in_turn
     def answer(self, answers: Mapping[Any, Any]) -> None:
-        """Learn what the user says of images: True or 1, False or -1, None or 0 for cannot say.
+        """Learn what the user says of images: an ``Answer``, or True, False, None for unsure.
 
         An image that was answered before takes the new answer. One that the user cannot judge is
         not asked about again.
@@ -198,11 +206,12 @@ class Search:
             raise TypeError(f"answers must be a mapping from index to answer, got {answers!r}")
         labels: dict[Identifier, int] = {}
         for image, answer in answers.items():
-            labels[self.model.pool.identifier(image, "image")] = _label(image, answer)
+            said = Answer.of(answer, f"the answer to image {image}")
+            labels[self.model.pool.identifier(image, "image")] = said.number
         if not self._history.events:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
-            events = [*self._history.events, Event("answer", labels)]
+            events = [*self._history.events, Event("answer", labels, asked=self._how_asked(labels))]
             if self.model.is_informed and not self._known(History(events).labels):
                 raise ValueError(
                     "answers must leave one image relevant or irrelevant at the least, but call "
@@ -350,6 +359,17 @@ class Search:
             self._history = history
             self.model.trust(self.user.p_mistake)
 
+    def _how_asked(self, images: Iterable[Identifier]) -> dict[Identifier, Asked]:
+        """How it came to answers: by the last questions, or unasked."""
+        own = [image for image in images if image not in self._asked]
+        asked = {image: self._asked[image] for image in images if image in self._asked}
+        if own and self.model.is_informed:
+            rows = np.array([self.model.pool.row(image) for image in own])
+            with one_blas_thread():
+                chances = self.model.probabilities(rows).tolist()
+            asked |= {image: Asked(None, p) for image, p in zip(own, chances, strict=True)}
+        return asked
+
     def _known(self, labels: Mapping[Identifier, int]) -> dict[Row, int]:
         """Labels by what the model calls images.
 
@@ -388,16 +408,3 @@ def _examples(examples: Any, name: str) -> list[Any]:
         return [p if isinstance(p, (int, np.integer)) else np.asanyarray(p) for p in parts]
     except ValueError as error:
         raise ValueError(f"{name} must be indices or vectors, got {examples!r}") from error
-
-
-def _label(image: Any, answer: Any) -> int:
-    """1, -1 or 0. ``False`` is irrelevant while 0 is cannot say, so the type comes first."""
-    if answer is None:
-        return 0
-    if isinstance(answer, (bool, np.bool_)):
-        return 1 if answer else -1
-    if isinstance(answer, (int, float, np.integer, np.floating)) and answer in (-1, 0, 1):
-        return int(answer)
-    raise ValueError(
-        f"the answer to image {image} must be True, False or None (or 1, -1, 0), got {answer!r}"
-    )

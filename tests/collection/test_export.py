@@ -39,7 +39,7 @@ def test_what_was_found(searched):
     paths = dict(zip(collection.ids.tolist(), collection.paths, strict=True))
     assert all(one.path == paths[one.id] for one in listed)
     labels = {one.id: one.label for one in listed if one.label}
-    assert labels == {4: "yes", 8: "no", 20: "cannot say"}
+    assert labels == {4: "yes", 8: "no", 20: "unsure"}
     assert [one.id for one in found(collection, search, top=2)] == results.ids[:2].tolist()
     likely = found(collection, search, threshold=0.5)
     assert [one.id for one in likely] == results.ids[results.probabilities >= 0.5].tolist()
@@ -58,7 +58,7 @@ def test_tables_and_lists(searched, tmp_path):
     assert {row["id"]: row["label"] for row in table if row["label"]} == {
         "4": "yes",
         "8": "no",
-        "20": "cannot say",
+        "20": "unsure",
     }
     content = json.loads((tmp_path / "json").read_text("utf-8"))
     assert [Found(**one) for one in content["pictures"]] == listed

@@ -170,7 +170,7 @@ def test_page(written):
     pictures = [a for tag, a in page.tags if tag == "img"]
     # Best and worst case, two strategies, a query and two rounds of four questions each.
     assert len(pictures) == 2 * 2 * (1 + 2 * 4) * 3
-    assert {a["class"] for a in pictures} <= {"yes", "no", "skip"}
+    assert {a["class"] for a in pictures} <= {"yes", "no", "unsure"}
     assert "Best case of ital" in text
     assert "against random" in text  # entropy asks the same as ital
 

@@ -5,14 +5,13 @@ from typing import Annotated
 import typer
 
 from ital import __version__
-from ital.cli import bench, collections, serve
+from ital.cli import bench, collections, find, serve
 
 app = typer.Typer(
     help="Find all the images that you mean, from one example and a few answers.",
     no_args_is_help=True,
-    add_completion=False,
 )
-for part in (serve, collections, bench):
+for part in (serve, collections, find, bench):
     app.add_typer(part.app)
 
 

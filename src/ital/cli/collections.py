@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ital.cli.output import errors_as_messages, indexing, print_paths
+from ital.cli.output import errors_as_messages, indexing, note, print_paths
 
 app = typer.Typer()
 
@@ -132,7 +132,7 @@ def import_(
         absent = missing(collection.root, collection.paths)
     Console().print(f"{len(collection)} pictures of {dimension} dimensions are in {to}")
     if absent:
-        _note(
+        note(
             f"{len(absent)} of {len(collection)} pictures are not there, the first of them "
             f"{printable(absent[0])}"
         )
@@ -176,7 +176,7 @@ def export(
         left_out = exporting.write(kind, results, opened.root, out)
     Console(stderr=True).print(f"{len(results) - len(left_out)} pictures")
     if left_out:
-        _note(
+        note(
             f"{len(left_out)} left out for line breaks in their paths, the first of them "
             f"{printable(left_out[0].path)}: --format paths0 has them all"
         )
@@ -189,16 +189,12 @@ def _recommend_less(folder: Path, to: Path | None) -> None:
 
     features = Collection.open(to or folder).features()
     if features.dtype == "float32" and features.shape[1] > _FEW_DIMENSIONS:
-        _note(
+        note(
             f"For so many pictures, run ital index again with --pca {_FEW_DIMENSIONS} --store "
             f"float16: in memory, each takes {2 * _FEW_DIMENSIONS} bytes instead of "
             f"{features[0].nbytes}, and a round of questions about half of the time. It costs "
             "about 0.01 of the area under the curve, and no picture is opened for it."
         )
-
-
-def _note(text: str) -> None:
-    Console(stderr=True).print(text, soft_wrap=True, highlight=False, markup=False)
 
 
 def _print_skipped(skipped: Sequence[Any]) -> None:

@@ -55,7 +55,12 @@ def indexing() -> Iterator[Callable[[Any], None]]:
             raise typer.Exit(130) from None
 
 
+def note(text: str) -> None:
+    """A line for people, as it is, beside standard output, which may be for programs."""
+    Console(stderr=True).print(text, soft_wrap=True, highlight=False, markup=False)
+
+
 def print_paths(paths: list[Path]) -> None:
-    """Say what was written; beside standard output, which may be what it was written to."""
+    """Say what was written."""
     for path in paths:
-        Console(stderr=True).print(f"wrote {path}", soft_wrap=True, highlight=False, markup=False)
+        note(f"wrote {path}")

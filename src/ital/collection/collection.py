@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -163,6 +163,15 @@ class Collection:
         given = 0 if self._store is None else self._store.about.next_id
         return Identifier(identifier) in self.pool or 0 < identifier < given
 
+    def identifiers(self, paths: Iterable[str]) -> dict[str, int]:
+        """What those paths are called that are of pictures here, from the folder on."""
+        wanted = set(paths)
+        return {
+            path: int(identifier)
+            for path, identifier in zip(self.paths, self.ids, strict=True)
+            if path in wanted
+        }
+
     def path(self, identifier: int) -> Path:
         """Where a picture is."""
         return self.root / self.paths[self._row(identifier)]
@@ -277,7 +286,7 @@ def unit_vectors(features: npt.ArrayLike) -> Vectors:
 
 def paths_within(root: Path, names: Sequence[str]) -> list[str]:
     """Paths of pictures from ``root`` on. None may lead out of it; whole ones are cut there."""
-    places = [Path(os.path.normpath(root.absolute())), root.resolve()]
+    places = _places(root)
     found = [_within(places, name) for name in names]
     if None in found:
         row = found.index(None)
@@ -286,6 +295,16 @@ def paths_within(root: Path, names: Sequence[str]) -> list[str]:
             f"{row}"
         )
     return [name for name in found if name is not None]
+
+
+def inside(root: Path, name: str) -> str | None:
+    """A path from ``root`` on, as a collection has it, or ``None`` if it leads out of there."""
+    path = _within(_places(root), name)
+    return None if path is None else Path(os.path.normpath(path)).as_posix()
+
+
+def _places(root: Path) -> list[Path]:
+    return [Path(os.path.normpath(root.absolute())), root.resolve()]
 
 
 def _within(places: Sequence[Path], name: str) -> str | None:

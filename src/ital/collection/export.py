@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from ital import checks
+from ital.answers import Answer
 from ital.collection import pictures
 from ital.collection.collection import Collection
 from ital.collection.pictures import UnreadableError
@@ -36,10 +37,7 @@ class Found:
     probability: float
     mean: float
     label: str
-    """What was said of the picture: yes, no, cannot say, or nothing."""
-
-
-_WORDS = {True: "yes", False: "no", None: "cannot say"}
+    """What was said of the picture: the word of an ``Answer``, or nothing."""
 
 
 def found(
@@ -64,7 +62,7 @@ def found(
             collection.paths[row],
             probability,
             mean,
-            _WORDS[labels[identifier]] if identifier in labels else "",
+            Answer.of(labels[identifier]).value if identifier in labels else "",
         )
         for rank, (identifier, row, probability, mean) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True), start=1

@@ -19,7 +19,7 @@ from ital.search import Search
 
 STRATEGIES = ("context", "ital", "topscoring")
 COLOURS = {1: "#2e9e4f", -1: "#d64541", 0: "#9a9a9a"}
-"""Frames of questions by their answers: relevant, irrelevant, cannot say."""
+"""Frames of questions by their answers: relevant, irrelevant, unsure."""
 
 
 @dataclass(frozen=True)

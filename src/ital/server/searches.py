@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from ital import strategies
+from ital.answers import Answer
 from ital.checks import Identifier
 from ital.history import outside
 from ital.server import schemas, views
@@ -154,14 +155,14 @@ class Searches:
                 # What is said of a picture that has left since it was asked about is kept, too.
                 if not collection.ever_had(identifier):
                     raise UnknownError(f"there is no picture {identifier}")
-            labels = {str(one): views.LABELS[answer] for one, answer in request.answers.items()}
+            labels = {str(one): Answer.of(answer).number for one, answer in request.answers.items()}
             said = {
                 k: v
                 for one in events_of(session, row)[: row.position]
                 for k, v in one.labels.items()
             }
             if any(said.values()) and not any((said | labels).values()):
-                raise RefusedError("one picture must stay a yes or a no: all would be cannot say")
+                raise RefusedError("one picture must stay a yes or a no: all would be unsure")
             undone = (EventRow.search == search, EventRow.number > row.position)
             session.execute(delete(EventRow).where(*undone))
             row.position += 1

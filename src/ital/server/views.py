@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ital import insight
+from ital.answers import Answer
 from ital.checks import Identifier
 from ital.insight import Estimate
 from ital.server import schemas
 from ital.server.database import EventRow, SearchRow
 from ital.server.memory import Live, Opened
 from ital.server.problems import UnknownError
-
-LABELS: dict[schemas.Answer, int] = {"yes": 1, "no": -1, "unsure": 0}
-_ANSWERS: dict[int, schemas.Answer] = {label: answer for answer, label in LABELS.items()}
-_SAID: dict[bool | None, schemas.Answer] = {True: "yes", False: "no", None: "unsure"}
 
 
 def info(row: SearchRow, events: list[EventRow]) -> schemas.SearchInfo:
@@ -119,7 +116,7 @@ def results(opened: Opened, offset: int, limit: int) -> schemas.ResultPage:
             rank=rank,
             probability=probability,
             mean=mean,
-            label=_SAID[labels[identifier]] if identifier in labels else None,
+            label=Answer.of(labels[identifier]).value if identifier in labels else None,
         )
         for rank, (place, identifier, probability, mean) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True), start=offset + 1
@@ -201,4 +198,4 @@ def _labelled(live: Live, image: int, label: int, uploads: dict[str, str]) -> sc
         place = live.collection.pool.row(Identifier(image))
         name = "a picture that has gone" if place is None else live.collection.paths[place]
         identifier, upload = image, None
-    return schemas.Labelled(id=identifier, name=name, upload=upload, label=_ANSWERS[label])
+    return schemas.Labelled(id=identifier, name=name, upload=upload, label=Answer.of(label).value)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ital.answers import Answer
 from ital.evaluation.datasets import DataError
 from ital.evaluation.experiment import Player, Result
 from ital.evaluation.metrics import area_under_curve
 from ital.evaluation.tables import Run
 
 _PIXELS = 56
-_ANSWERS = {1: "yes", -1: "no", 0: "skip"}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _played(strategy: str, result: Result, picture: Callable[[int], str]) -> Pla
         strategy,
         result.precision,
         [
-            [Question(picture(i), _ANSWERS[a]) for i, a in zip(asked, told, strict=True)]
+            [Question(picture(i), Answer.of(a).value) for i, a in zip(asked, told, strict=True)]
             for asked, told in zip(result.questions, result.answers, strict=True)
         ],
     )
