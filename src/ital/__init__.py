@@ -7,6 +7,7 @@ from ital.extras import needed_for
 
 if TYPE_CHECKING:
     from ital import strategies
+    from ital.audit import Audit
     from ital.classifier import RelevanceClassifier
     from ital.collection import Collection
     from ital.engine import ThreadEngine
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "USERS",
+    "Audit",
     "Collection",
     "RayEngine",
     "RelevanceClassifier",
@@ -30,6 +32,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "USERS": "ital.user",
+    "Audit": "ital.audit",
     "Collection": "ital.collection",
     "RayEngine": "ital.engine.cluster",
     "RelevanceClassifier": "ital.classifier",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from ital.checks import Identifier
 from ital.gaussian import FloatArray
+from ital.pool import Pool
 from ital.user import UserModel
 
 _GIVEN = 8
@@ -28,6 +31,28 @@ class Event:
 def outside(number: int) -> Identifier:
     """The name of a vector from outside: -1 for number 0, -2 for 1, and so on."""
     return Identifier(-1 - number)
+
+
+def labels_of(answers: Any, pool: Pool) -> dict[Identifier, int]:
+    """What a user says of images of a pool, by their names: 1, -1, or 0 for cannot say."""
+    if not isinstance(answers, Mapping):
+        raise TypeError(f"answers must be a mapping from index to answer, got {answers!r}")
+    return {
+        pool.identifier(image, "image"): _label(image, answer) for image, answer in answers.items()
+    }
+
+
+def _label(image: Any, answer: Any) -> int:
+    """1, -1 or 0. ``False`` is irrelevant while 0 is cannot say, so the type comes first."""
+    if answer is None:
+        return 0
+    if isinstance(answer, (bool, np.bool_)):
+        return 1 if answer else -1
+    if isinstance(answer, (int, float, np.integer, np.floating)) and answer in (-1, 0, 1):
+        return int(answer)
+    raise ValueError(
+        f"the answer to image {image} must be True, False or None (or 1, -1, 0), got {answer!r}"
+    )
 
 
 @dataclass

@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ital import checks, savefile, strategies
+from ital.audit import Audit
 from ital.baserate import BaseRate, prior_of
 from ital.candidates import Unlabelled
 from ital.census import Census
 from ital.checks import Identifier, IntArray, Row
 from ital.engine import Engine, one_blas_thread
 from ital.gaussian import FloatArray
-from ital.history import Event, History
+from ital.history import Event, History, labels_of
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
@@ -194,11 +195,7 @@ class Search:
         An image that was answered before takes the new answer. One that the user cannot judge is
         not asked about again.
         """
-        if not isinstance(answers, Mapping):
-            raise TypeError(f"answers must be a mapping from index to answer, got {answers!r}")
-        labels: dict[Identifier, int] = {}
-        for image, answer in answers.items():
-            labels[self.model.pool.identifier(image, "image")] = _label(image, answer)
+        labels = labels_of(answers, self.model.pool)
         if not self._history.events:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
@@ -243,6 +240,17 @@ class Search:
             with one_blas_thread():
                 self._census = Census.of(self.model, self.ranking())
         return self._census
+
+    @in_turn
+    def audit(self, threshold: float, seed: int = 0) -> Audit:
+        """Begin to check the images of at least this probability: what is right, what is missed.
+
+        The ranking is frozen for it. Its answers are learnt here as well, and those that are taken
+        back here stay there.
+        """
+        self._require_query("audit")
+        pool, ranking = self.model.pool, self.ranking()
+        return Audit(pool, ranking, self.labels, threshold, seed, self.answer)
 
     @in_turn
     def predict(self, vectors: npt.ArrayLike) -> FloatArray:
@@ -388,16 +396,3 @@ def _examples(examples: Any, name: str) -> list[Any]:
         return [p if isinstance(p, (int, np.integer)) else np.asanyarray(p) for p in parts]
     except ValueError as error:
         raise ValueError(f"{name} must be indices or vectors, got {examples!r}") from error
-
-
-def _label(image: Any, answer: Any) -> int:
-    """1, -1 or 0. ``False`` is irrelevant while 0 is cannot say, so the type comes first."""
-    if answer is None:
-        return 0
-    if isinstance(answer, (bool, np.bool_)):
-        return 1 if answer else -1
-    if isinstance(answer, (int, float, np.integer, np.floating)) and answer in (-1, 0, 1):
-        return int(answer)
-    raise ValueError(
-        f"the answer to image {image} must be True, False or None (or 1, -1, 0), got {answer!r}"
-    )

@@ -6,7 +6,7 @@ import numpy as np
 
 from ital import insight
 from ital.checks import Identifier
-from ital.insight import Estimate
+from ital.intervals import Estimate
 from ital.server import schemas
 from ital.server.database import EventRow, SearchRow
 from ital.server.live import Live, Opened
