@@ -18,7 +18,8 @@ from ital.collection import Collection
 from ital.engine import ClusterError
 from ital.gaussian import FloatArray
 from ital.history import Event
-from ital.insight import Estimate, Threshold
+from ital.insight import Threshold
+from ital.intervals import Estimate
 from ital.search import Search
 from ital.server import schemas
 from ital.server.database import Database, EventRow, SearchRow, UploadRow, events_of, search_of
