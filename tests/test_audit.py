@@ -159,6 +159,14 @@ def test_the_search_learns_and_the_audit_stays_what_it_was(search):
     assert len(search.labels) == 5
 
 
+def test_a_search_that_is_not_to_learn(search):
+    before = search.labels
+    audit = search.audit(0.4, teach=False)
+    audit.answer(told(audit.ask(6)))
+    assert len(audit.answers) == 6
+    assert search.labels == before
+
+
 @pytest.mark.parametrize(
     ("answers", "error", "match"),
     [

@@ -249,15 +249,15 @@ class Search:
         return self._census
 
     @in_turn
-    def audit(self, threshold: float, seed: int = 0) -> Audit:
+    def audit(self, threshold: float, seed: int = 0, teach: bool = True) -> Audit:
         """Begin to check the images of at least this probability: what is right, what is missed.
 
-        The ranking is frozen for it. Its answers are learnt here as well, and those that are taken
-        back here stay there.
+        The ranking is frozen for it. Its answers are learnt here as well, unless ``teach`` is
+        false, and those that are taken back here stay there.
         """
         self._require_query("audit")
-        pool, ranking = self.model.pool, self.ranking()
-        return Audit(pool, ranking, self.labels, threshold, seed, self.answer)
+        pool, ranking, learn = self.model.pool, self.ranking(), self.answer if teach else None
+        return Audit(pool, ranking, self.labels, threshold, seed, learn)
 
     @in_turn
     def predict(self, vectors: npt.ArrayLike) -> FloatArray:

@@ -19,6 +19,7 @@ from alembic.util import CommandError
 from sqlalchemy import (
     JSON,
     DateTime,
+    Double,
     Engine,
     ForeignKey,
     LargeBinary,
@@ -108,6 +109,32 @@ class RequestRow(Base):
     key: Mapped[str] = mapped_column(primary_key=True)
     digest: Mapped[str | None]
     """Of the change: a key is for one only."""
+
+
+class AuditRow(Base):
+    """An audit: what it began with, from which all that it draws follows, and what was answered."""
+
+    __tablename__ = "audits"
+
+    search: Mapped[str] = mapped_column(
+        ForeignKey("searches.id", ondelete="CASCADE"), primary_key=True
+    )
+    revision: Mapped[int]
+    """Of the search, when the audit began."""
+    threshold: Mapped[float] = mapped_column(Double)
+    level: Mapped[float] = mapped_column(Double)
+    batch: Mapped[int]
+    """Pictures to look at, at a time."""
+    seed: Mapped[int]
+    settings: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """Of the search, at that time."""
+    events: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    """Those that counted then: kind, labels and uploads."""
+    digest: Mapped[str | None]
+    """Of the pictures that it draws from, once they have been found."""
+    answers: Mapped[dict[str, int]] = mapped_column(JSON)
+    """1, -1 or 0 by identifier, whatever the search has taken back since."""
+    created: Mapped[datetime] = mapped_column(_Moment, default=now)
 
 
 class UploadRow(Base):

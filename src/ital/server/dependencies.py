@@ -9,6 +9,7 @@ from fastapi import Depends, Query, Request
 from fastapi import Path as InPath
 
 from ital.server import schemas
+from ital.server.audits import Audits
 from ital.server.config import ServerSettings
 from ital.server.database import Database
 from ital.server.searches import Searches
@@ -17,7 +18,7 @@ from ital.server.uploads import Uploads
 
 
 class Server:
-    """Collections, searches and uploads, and the wish that it all may end."""
+    """Collections, searches, audits and uploads, and the wish that it all may end."""
 
     def __init__(self, settings: ServerSettings, served: list[Served], database: Database) -> None:
         self.settings, self.database = settings, database
@@ -26,6 +27,7 @@ class Server:
             names = ", ".join(str(one.folder) for one in served)
             raise ValueError(f"two of {names} hold the same collection: index one of them anew")
         self.searches = Searches(database, self.served, settings.memory_bytes)
+        self.audits = Audits(database, self.searches)
         self.uploads = Uploads(database, settings.upload_pixels)
         self.stopping = asyncio.Event()
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from sqlalchemy.orm import Session
 
 from ital import census, insight
+from ital.audit import Audit
 from ital.checks import Identifier, IntArray
 from ital.collection import Collection
 from ital.engine import ClusterError
@@ -22,9 +25,17 @@ from ital.insight import Threshold
 from ital.intervals import Estimate
 from ital.search import Search
 from ital.server import schemas
-from ital.server.database import Database, EventRow, SearchRow, UploadRow, events_of, search_of
+from ital.server.database import (
+    AuditRow,
+    Database,
+    EventRow,
+    SearchRow,
+    UploadRow,
+    events_of,
+    search_of,
+)
 from ital.server.metrics import SEARCHES_IN_MEMORY
-from ital.server.problems import UnknownError
+from ital.server.problems import RefusedError, UnknownError
 from ital.server.served import Served
 from ital.user import UserModel
 
@@ -40,6 +51,8 @@ class Live:
     """The length scale that was asked for."""
     revision: int
     batch: IntArray | None = None
+    audit: tuple[int, Audit] | None = None
+    """With the revision at which it began. It outlives changes of the search."""
 
     @functools.cached_property
     def relevant(self) -> Estimate | None:
@@ -58,7 +71,7 @@ class Live:
     def bytes(self) -> int:
         """What it holds beyond the features, about: rows of eight bytes for each label."""
         asked = 0 if self.batch is None else len(self.batch)
-        rows = len(self.search.model.labels) + asked + 7
+        rows = len(self.search.model.labels) + asked + 7 + (self.audit is not None)
         return 8 * len(self.search) * rows + 4 * census.DRAWS * census.IMAGES
 
 
@@ -69,6 +82,9 @@ class Opened:
     row: SearchRow
     events: list[EventRow]
     """All there are; those that were undone come last."""
+    audit: AuditRow | None
+    vectors: Mapping[str, FloatArray]
+    """Of the pictures from outside that can be compared with."""
     live: Live
 
     @property
@@ -118,15 +134,16 @@ class Memory:
             try:
                 with self._database.reading() as session:
                     row = search_of(session, search)
-                    events = events_of(session, row)
+                    events, audit = events_of(session, row), session.get(AuditRow, row.id)
                     collection = self.require(row.collection)
                     vectors = _vectors(session, events, row.collection, collection)
             except UnknownError:
                 self.forget(search)
                 raise
             try:
-                opened = Opened(row, events, self._bring_up_to_date(slot, row, collection))
-                self._replay(slot, opened, vectors)
+                live = self._bring_up_to_date(slot, row, collection)
+                opened = Opened(row, events, audit, vectors, live)
+                self._replay(slot, opened)
                 yield opened
             except ClusterError:
                 slot.live = None
@@ -144,6 +161,34 @@ class Memory:
         with self._turn:
             live.batch = live.search.suggest(count)
 
+    def audit(self, opened: Opened) -> tuple[Audit, str]:
+        """The audit of a search, at all that was answered, and the digest of what it draws from.
+
+        It is made from what it began with, and always in the same way: from nothing. A search that
+        has come there by other ways might differ in the last digit, and draw other pictures.
+        """
+        kept, live = opened.audit, opened.live
+        if kept is None:
+            raise UnknownError(f"there is no audit of search {opened.row.id}")
+        if live.audit is None or live.audit[0] != kept.revision:
+            events = [EventRow(**event) for event in kept.events]
+            scale = schemas.Settings(**kept.settings).length_scale
+            search = Search(live.collection.pool, length_scale=scale, seed=opened.row.seed)
+            with self._turn:
+                _lead(search, kept.settings, events, opened.vectors)
+                if not search.model.is_informed:
+                    raise RefusedError("the pictures that this audit began with have gone")
+                audit = search.audit(kept.threshold, kept.seed, teach=False)
+            live.audit = kept.revision, audit
+        audit = live.audit[1]
+        digest = _digest(audit, live.collection)
+        if kept.digest not in (None, digest):
+            raise RefusedError("pictures have come or gone since this audit began: begin another")
+        # Just as many have been drawn as have an answer or are to be looked at.
+        audit.ask(len(kept.answers) - len(audit.answers) + kept.batch)
+        audit.answer({int(image): label for image, label in kept.answers.items()})
+        return audit, digest
+
     def forget(self, search: str) -> None:
         with self._lock:
             self._slots.pop(search, None)
@@ -157,22 +202,17 @@ class Memory:
             return Live(search, collection, scale, revision=-1)
         if live.revision == row.revision:
             return live
-        return Live(live.search, collection, scale, revision=-1)
+        return Live(live.search, collection, scale, revision=-1, audit=live.audit)
 
-    def _replay(self, slot: _Slot, opened: Opened, vectors: Mapping[str, FloatArray]) -> None:
+    def _replay(self, slot: _Slot, opened: Opened) -> None:
         """Come to where the events lead."""
         live, row, search = opened.live, opened.row, opened.live.search
         if live.revision == row.revision:
             return
-        settings = schemas.Settings(**row.settings)
         # Until the events are replayed, what is in memory is neither the old nor the new.
         slot.live = None
-        asked = settings.user
-        user = UserModel(asked.p_label, asked.p_mistake)
-        events = [_event(one, vectors) for one in opened.counted]
         with self._turn:
-            search.configure(settings.strategy, "learn" if asked.learn else user)
-            search.replay(events)
+            _lead(search, row.settings, opened.counted, opened.vectors)
         live.revision = row.revision
         slot.live = live
 
@@ -211,6 +251,27 @@ def _vectors(
     rows = [session.get(UploadRow, name) for name in names]
     found = {row.id: vector_of(row, collection) for row in rows if row and row.collection == served}
     return {name: vector for name, vector in found.items() if vector is not None}
+
+
+def _lead(
+    search: Search,
+    settings: Mapping[str, Any],
+    events: list[EventRow],
+    vectors: Mapping[str, FloatArray],
+) -> None:
+    """Lead a search to where events lead under some settings."""
+    chosen = schemas.Settings(**settings)
+    user = UserModel(chosen.user.p_label, chosen.user.p_mistake)
+    search.configure(chosen.strategy, "learn" if chosen.user.learn else user)
+    search.replay([_event(one, vectors) for one in events])
+
+
+def _digest(audit: Audit, collection: Collection) -> str:
+    """What tells these strata from others."""
+    digest = hashlib.sha256(str([audit.report().taken, *map(len, audit.strata)]).encode())
+    for stratum in audit.strata:
+        digest.update(np.ascontiguousarray(collection.pool.identifiers(stratum.rows)).data)
+    return digest.hexdigest()
 
 
 def _event(row: EventRow, vectors: Mapping[str, FloatArray]) -> Event:

@@ -278,6 +278,41 @@ class Thresholds(Schema):
     thresholds: list[ThresholdInfo]
 
 
+class Advice(Schema):
+    """Whether to go on, by what the answers to the questions that are asked now may bring."""
+
+    asked: int
+    relevant: float
+    """Questions that are expected to be about a match."""
+    gain: float
+    """Matches that are expected to come to the pictures above the threshold, or to leave them."""
+    sentence: str
+
+
+class AdviceAt(Schema):
+    revision: int
+    advice: Advice | None
+    """``null`` before the first answer, and when nothing is left to ask."""
+
+
+class AuditBegin(Change):
+    """An audit of the pictures of at least this probability."""
+
+    threshold: Probability
+    level: Annotated[float, Field(ge=0.5, le=0.999)] = 0.9
+    """How sure intervals are to be."""
+    batch: Annotated[int, Field(ge=1, le=100)] = 12
+    """Pictures to look at, at a time."""
+
+
+class Interval(Schema):
+    """What was found, and from where to where it may be, at the level of the audit."""
+
+    value: float
+    low: float
+    high: float
+
+
 class Labelled(Schema):
     """A picture, of the collection or uploaded, and what was said of it."""
 
@@ -301,6 +336,34 @@ class HistoryRound(Schema):
 class History(Schema):
     revision: int
     rounds: list[HistoryRound]
+
+
+class AuditState(Schema):
+    """What an audit has found, and the pictures to look at next."""
+
+    revision: int
+    begun: datetime
+    threshold: float
+    level: float
+    taken: int
+    """Pictures that would be taken."""
+    right: Interval
+    """How many of them match."""
+    precision: Interval
+    missed: Interval
+    """How many others match."""
+    recall: Interval
+    answers: int
+    """Those that count: one does once all pictures that were drawn before it have one."""
+    unsure: int
+    """Of these, those that were no answer. They count as no match."""
+    sentence: str
+    """What was found, in plain words."""
+    advice: str
+    """What is still open, and what more answers would tell."""
+    batch: list[Picture]
+    said: list[Labelled]
+    """All answers so far, to look at again."""
 
 
 class Influence(Labelled):

@@ -66,6 +66,12 @@ class Searches:
         with self.memory.open(search) as opened:
             return self._state(opened)
 
+    def advice(self, search: str, threshold: float) -> schemas.AdviceAt:
+        """Whether to go on, for somebody who would take the pictures above a threshold."""
+        with self.memory.open(search) as opened:
+            self._state(opened)
+            return views.advice(opened, threshold)
+
     def create(self, request: schemas.SearchCreate) -> schemas.SearchState:
         """A new search. Nothing is kept of one that cannot be begun."""
         _check(request.settings)
@@ -156,20 +162,10 @@ class Searches:
                 if not collection.ever_had(identifier):
                     raise UnknownError(f"there is no picture {identifier}")
             labels = {str(one): Answer.of(answer).number for one, answer in request.answers.items()}
-            said = {
-                k: v
-                for one in events_of(session, row)[: row.position]
-                for k, v in one.labels.items()
-            }
-            if any(said.values()) and not any((said | labels).values()):
-                raise RefusedError("one picture must stay a yes or a no: all would be unsure")
-            undone = (EventRow.search == search, EventRow.number > row.position)
-            session.execute(delete(EventRow).where(*undone))
-            row.position += 1
-            session.add(EventRow(search=search, number=row.position, kind="answer", labels=labels))
+            learn(session, row, labels)
 
         begun = time.perf_counter()
-        state = self._change(search, request, "answer", change)
+        state = self.change(search, request, "answer", change)
         ROUND_SECONDS.observe(time.perf_counter() - begun)
         return state
 
@@ -182,7 +178,7 @@ class Searches:
                 raise RefusedError("there is nothing to undo")
             row.position -= 1
 
-        return self._change(search, request, "undo", change)
+        return self.change(search, request, "undo", change)
 
     def redo(self, search: str, request: schemas.Change) -> schemas.SearchState:
         """Take back the last undo."""
@@ -192,7 +188,7 @@ class Searches:
                 raise RefusedError("there is nothing to redo")
             row.position += 1
 
-        return self._change(search, request, "redo", change)
+        return self.change(search, request, "redo", change)
 
     def change_settings(self, search: str, request: schemas.SettingsChange) -> schemas.SearchState:
         """Ask in another way from now on."""
@@ -202,7 +198,7 @@ class Searches:
             del session
             row.settings = request.settings.model_dump()
 
-        return self._change(search, request, "settle", change)
+        return self.change(search, request, "settle", change)
 
     def _begin(
         self, row: SearchRow, request: schemas.Keyed, what: str, begin: _Change
@@ -223,7 +219,7 @@ class Searches:
                     raise
         return self._state_at(row.id, row.revision)
 
-    def _change(
+    def change(
         self, search: str, request: schemas.Change, what: str, change: _Change
     ) -> schemas.SearchState:
         """Make a change once: on disk first, then in memory."""
@@ -262,6 +258,18 @@ class Searches:
         settings = schemas.Settings(**opened.row.settings)
         self.memory.suggest(opened.live, settings.batch)
         return views.state(opened, settings)
+
+
+def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:
+    """Add a round of answers, in the place of what was undone."""
+    counted = events_of(session, row)[: row.position]
+    said = {image: label for one in counted for image, label in one.labels.items()}
+    if any(said.values()) and not any((said | labels).values()):
+        raise RefusedError("one picture must stay a yes or a no: all would be unsure")
+    undone = (EventRow.search == row.id, EventRow.number > row.position)
+    session.execute(delete(EventRow).where(*undone))
+    row.position += 1
+    session.add(EventRow(search=row.id, number=row.position, kind="answer", labels=labels))
 
 
 def _check(settings: schemas.Settings) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 
 from ital import insight
 from ital.answers import Answer
-from ital.checks import Identifier
+from ital.audit import Audit
+from ital.checks import Identifier, IntArray
 from ital.intervals import Estimate
 from ital.server import schemas
 from ital.server.database import EventRow, SearchRow
@@ -41,22 +42,25 @@ def state(opened: Opened, settings: schemas.Settings) -> schemas.SearchState:
     """A search with its questions, which must have been chosen."""
     row, live = opened.row, opened.live
     assert live.batch is not None
-    rows = [live.collection.pool.row(Identifier(int(one))) for one in live.batch]
-    batch = [
-        schemas.Picture(id=int(one), name=live.collection.paths[place])
-        for one, place in zip(live.batch, rows, strict=True)
-        if place is not None
-    ]
     return schemas.SearchState(
         **info(row, opened.events).model_dump(),
         settings=settings,
-        batch=batch,
+        batch=_pictures(live, live.batch),
         can_undo=row.position > 1,
         can_redo=row.position < len(opened.events),
         progress=_progress(opened),
         outlook=live.outlook,
         summary=_summary(live),
     )
+
+
+def _pictures(live: Live, images: IntArray) -> list[schemas.Picture]:
+    rows = [live.collection.pool.row(Identifier(int(one))) for one in images]
+    return [
+        schemas.Picture(id=int(one), name=live.collection.paths[place])
+        for one, place in zip(images, rows, strict=True)
+        if place is not None
+    ]
 
 
 def _progress(opened: Opened) -> list[schemas.Progress]:
@@ -141,6 +145,41 @@ def thresholds(opened: Opened) -> schemas.Thresholds:
                 recall=schemas.Estimate(**vars(one.recall)),
             )
             for one in points
+        ],
+    )
+
+
+def advice(opened: Opened, threshold: float) -> schemas.AdviceAt:
+    """What the questions that are asked now, which must have been chosen, are likely to bring."""
+    live = opened.live
+    assert live.batch is not None
+    found = insight.advice(live.search, live.batch, threshold)
+    told = None if found is None else schemas.Advice(**vars(found), sentence=found.sentence)
+    return schemas.AdviceAt(revision=opened.row.revision, advice=told)
+
+
+def audit(opened: Opened, found: Audit) -> schemas.AuditState:
+    """What an audit has found, and what to look at next."""
+    kept = opened.audit
+    assert kept is not None
+    report = found.report(kept.level)
+    return schemas.AuditState(
+        revision=opened.row.revision,
+        begun=kept.created,
+        threshold=kept.threshold,
+        level=kept.level,
+        taken=report.taken,
+        right=schemas.Interval(**vars(report.right)),
+        precision=schemas.Interval(**vars(report.precision)),
+        missed=schemas.Interval(**vars(report.missed)),
+        recall=schemas.Interval(**vars(report.recall)),
+        answers=report.answers,
+        unsure=report.unsure,
+        sentence=report.sentence,
+        advice=report.advice,
+        batch=_pictures(opened.live, found.ask(kept.batch)),
+        said=[
+            _labelled(opened.live, int(image), label, {}) for image, label in kept.answers.items()
         ],
     )
 

@@ -100,6 +100,14 @@ def thresholds(s: Text, server: Shared) -> schemas.Thresholds:
         return views.thresholds(opened)
 
 
+@router.get("/searches/{s}/advice", responses=MISSING)
+def advice(
+    s: Text, server: Shared, threshold: Annotated[float, Query(ge=0, le=1)]
+) -> schemas.AdviceAt:
+    """Whether to go on: what the next answers are likely to bring."""
+    return server.searches.advice(s, threshold)
+
+
 @router.get("/searches/{s}/history", responses=MISSING)
 def history(s: Text, server: Shared) -> schemas.History:
     """All rounds, those that were undone among them."""

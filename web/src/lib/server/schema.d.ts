@@ -436,6 +436,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/searches/{s}/advice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Advice
+         * @description Whether to go on: what the next answers are likely to bring.
+         */
+        get: operations["advice_api_v1_searches__s__advice_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/searches/{s}/history": {
         parameters: {
             query?: never;
@@ -496,6 +516,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/searches/{s}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Audit
+         * @description What an audit has found, and the pictures to look at next.
+         */
+        get: operations["audit_api_v1_searches__s__audit_get"];
+        put?: never;
+        /**
+         * Begin Audit
+         * @description Begin to check the pictures above a threshold, in the place of an audit before.
+         */
+        post: operations["begin_audit_api_v1_searches__s__audit_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/searches/{s}/audit/answers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer Audit
+         * @description Say whether pictures that were drawn match, or correct what was said of them.
+         */
+        post: operations["answer_audit_api_v1_searches__s__audit_answers_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -541,6 +605,26 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Advice
+         * @description Whether to go on, by what the answers to the questions that are asked now may bring.
+         */
+        Advice: {
+            /** Asked */
+            asked: number;
+            /** Relevant */
+            relevant: number;
+            /** Gain */
+            gain: number;
+            /** Sentence */
+            sentence: string;
+        };
+        /** AdviceAt */
+        AdviceAt: {
+            /** Revision */
+            revision: number;
+            advice: components["schemas"]["Advice"] | null;
+        };
+        /**
          * Answers
          * @description What the user says of pictures; of those answered before, instead of what was said.
          */
@@ -553,6 +637,63 @@ export interface components {
             answers: {
                 [key: string]: "yes" | "no" | "unsure";
             };
+        };
+        /**
+         * AuditBegin
+         * @description An audit of the pictures of at least this probability.
+         */
+        AuditBegin: {
+            /** Revision */
+            revision: number;
+            /** Key */
+            key: string;
+            /** Threshold */
+            threshold: number;
+            /**
+             * Level
+             * @default 0.9
+             */
+            level: number;
+            /**
+             * Batch
+             * @default 12
+             */
+            batch: number;
+        };
+        /**
+         * AuditState
+         * @description What an audit has found, and the pictures to look at next.
+         */
+        AuditState: {
+            /** Revision */
+            revision: number;
+            /**
+             * Begun
+             * Format: date-time
+             */
+            begun: string;
+            /** Threshold */
+            threshold: number;
+            /** Level */
+            level: number;
+            /** Taken */
+            taken: number;
+            right: components["schemas"]["Interval"];
+            precision: components["schemas"]["Interval"];
+            missed: components["schemas"]["Interval"];
+            recall: components["schemas"]["Interval"];
+            /** Answers */
+            answers: number;
+            /** Unsure */
+            unsure: number;
+            /** Sentence */
+            sentence: string;
+            /** Advice */
+            advice: string;
+            /** Batch */
+            batch: components["schemas"]["Picture"][];
+            /** Said */
+            said: components["schemas"]["Labelled"][];
         };
         /**
          * Change
@@ -700,6 +841,18 @@ export interface components {
             label: "yes" | "no" | "unsure";
             /** Share */
             share: number;
+        };
+        /**
+         * Interval
+         * @description What was found, and from where to where it may be, at the level of the audit.
+         */
+        Interval: {
+            /** Value */
+            value: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
         };
         /**
          * Labelled
@@ -2395,6 +2548,57 @@ export interface operations {
             };
         };
     };
+    advice_api_v1_searches__s__advice_get: {
+        parameters: {
+            query: {
+                threshold: number;
+            };
+            header?: never;
+            path: {
+                s: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdviceAt"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     history_api_v1_searches__s__history_get: {
         parameters: {
             query?: never;
@@ -2535,6 +2739,197 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    audit_api_v1_searches__s__audit_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                s: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditState"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_audit_api_v1_searches__s__audit_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                s: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuditBegin"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditState"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_audit_api_v1_searches__s__audit_answers_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                s: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Answers"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditState"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
