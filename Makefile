@@ -12,12 +12,22 @@ help: ## list the commands
 
 WEB := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist/*')
 
-.venv/ready: pyproject.toml constraints.txt hatch_build.py $(WEB)
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[app,bench,dev,postgresql,ray,skactiveml]'
-	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venv/skactiveml-tests scikit-activeml==0.5.2
+SOURCES := pyproject.toml constraints.txt hatch_build.py $(WEB)
+define INSTALL
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+$(PYTHON) -m venv .venv
+$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+endef
+
+# What a person needs to search pictures, and no tool of the tests.
+.venv/app: $(SOURCES)
+	$(INSTALL) '.[app]'
 	touch $@
+
+.venv/ready: $(SOURCES)
+	$(INSTALL) '.[app,bench,dev,postgresql,ray,skactiveml]'
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venv/skactiveml-tests scikit-activeml==0.5.2
+	touch .venv/app $@
 
 # A browser, a database server and a terminal for the tests. Where they cannot be installed, tests that need
 # them are skipped.
@@ -29,7 +39,7 @@ WEB := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist
 	fi
 	@touch $@
 
-demo: .venv/ready ## index the sample of pictures, and serve a page to search it
+demo: .venv/app ## index the sample of pictures, and serve a page to search it
 	$(BIN)/ital demo --serve
 
 lint: .venv/ready ## style, types and the rooms of the code

@@ -2,17 +2,19 @@
 
 Nothing here is shared with the package: the kernel matrix is the whole one of eq. (4), every
 probability is a multivariate normal distribution function from SciPy, and a posterior is a process
-that is fitted anew to the extended labels.
+that is fitted anew to the extended labels. The bounds at the end are those of samples, by binomial
+coefficients in whole numbers and by the Beta distribution.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import product
-from math import log
+from math import comb, log
 
 import numpy as np
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import beta, multivariate_normal, norm
 
 SMALL = 1e-12
 
@@ -143,3 +145,29 @@ def entropy(model: Model, batch: list[int]) -> float:
         if p > 0:
             total -= p * log(p)
     return total
+
+
+def hits_probability(hits: int, draws: int, size: int, relevant: int) -> Fraction:
+    """Of so many relevant images among those drawn from a set: the hypergeometric distribution."""
+    ways = comb(relevant, hits) * comb(size - relevant, draws - hits)
+    return Fraction(ways, comb(size, draws))
+
+
+def possible_numbers(hits: int, draws: int, size: int, chance: float) -> tuple[list[int], ...]:
+    """Numbers of relevant images with at least this chance of so many hits, or more; or fewer."""
+    least = Fraction(chance) * Fraction(10**9 - 1, 10**9)
+    chances = {
+        number: [hits_probability(one, draws, size, number) for one in range(draws + 1)]
+        for number in range(size + 1)
+    }
+    return (
+        [number for number, of in chances.items() if sum(of[hits:]) >= least],
+        [number for number, of in chances.items() if sum(of[: hits + 1]) >= least],
+    )
+
+
+def clopper_pearson(hits: int, draws: int, chance: float) -> tuple[float, float]:
+    """The same for the part that is relevant of an endless set."""
+    low = beta.ppf(chance, hits, draws - hits + 1) if hits else 0.0
+    high = beta.isf(chance, hits + 1, draws - hits) if hits < draws else 1.0
+    return float(low), float(high)

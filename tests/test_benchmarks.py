@@ -61,6 +61,16 @@ def test_strategies(data_folder, tmp_path):
     assert all(value > 0 for one in report.values() for value in one.values())
 
 
+def test_audit(tmp_path):
+    out = tmp_path / "audit.json"
+    options = ("--data", "digits", "--searches", "2", "--rounds", "1", "--answers", "9")
+    printed = run("audit.py", *options, "--out", str(out))
+    assert "recall" in printed
+    report = json.loads(out.read_text())["digits"]
+    assert report["precision"].keys() == {"holds", "width"}
+    assert len(report["searches"]) == 2
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from Linux's /proc")
 def test_collection(tmp_path):
     out = tmp_path / "collection.json"

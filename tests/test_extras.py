@@ -25,15 +25,15 @@ def test_the_command_without_what_it_needs(arguments):
     done = without(["typer"], run, *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
-    expected = "the command ital needs typer, which is not installed: pip install 'ital[app]'"
-    assert done.stderr == f"Error: {expected}\n"
+    expected = "the command ital needs typer, which is not installed: pip install '.[app]'"
+    assert done.stderr == f"Error: {expected} in a clone of ital\n"
 
 
 def test_one_command_without_what_it_needs(tmp_path):
     run = "import ital.__main__; ital.__main__.main()"
     done = without(["lancedb"], run, "index", str(tmp_path))
     assert done.returncode == 2
-    assert "needs lancedb, which is not installed: pip install 'ital[app]'" in done.stderr
+    assert "needs lancedb, which is not installed: pip install '.[app]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -43,18 +43,18 @@ def test_the_library_without_what_collections_need():
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("ital.extras.MissingError: ital.Collection needs ")
-    assert last.endswith("which is not installed: pip install 'ital[app]'")
+    assert last.endswith("which is not installed: pip install '.[app]'")
 
 
 def test_a_database_without_its_driver(tmp_path):
     tried = "from ital.server.database import Database; Database('postgresql+psycopg://x/y')"
     done = without(["psycopg"], tried)
-    assert "needs psycopg, which is not installed: pip install 'ital[postgresql]'" in done.stderr
+    assert "needs psycopg, which is not installed: pip install '.[postgresql]'" in done.stderr
 
 
 def test_scikit_activeml():
     done = without(["skactiveml"], "import ital.interop.skactiveml")
-    assert "pip install 'ital[skactiveml]'" in done.stderr.splitlines()[-1]
+    assert "pip install '.[skactiveml]'" in done.stderr.splitlines()[-1]
 
 
 def test_a_run_over_a_cluster(tmp_path):
@@ -72,8 +72,8 @@ def without_ray(what: str, *command: str) -> None:
     run = "import ital.__main__; ital.__main__.main()"
     done = without(["ray"], run, *command, "--ray", "local")
     assert done.returncode == 2
-    expected = f"{what} needs ray, which is not installed: pip install 'ital[ray]'"
-    assert done.stderr == f"Error: {expected}\n"
+    expected = f"{what} needs ray, which is not installed: pip install '.[ray]'"
+    assert done.stderr == f"Error: {expected} in a clone of ital\n"
 
 
 def test_what_cannot_be_left_out_is_an_error_as_it_is():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ def test_nothing_can_be_told_before_the_first_answer(search):
     search.undo()
     assert insight.relevant(search) is None
     assert insight.outlook(search, search.suggest(4)) is None
+    assert insight.advice(search, search.suggest(4), 0.5) is None
 
 
 def test_nothing_can_be_told_without_a_base_rate(search):
@@ -68,19 +70,59 @@ def test_the_outlook_is_the_mean_over_all_answers(search, user, monkeypatch):
     monkeypatch.setattr(insight, "_DRAWS", 20_000)
     search.configure(user=user)
     batch = search.suggest(2)
-    model = search.model
-    signs = gaussian.sign_probabilities(*model.joint(batch))
-    before, expected = model.probabilities(), 0.0
+    before, expected = search.model.probabilities(), 0.0
+    for likely, after in outcomes(search, batch):
+        expected += likely * np.abs(after - before).sum() / np.maximum(after, before).sum()
+    assert insight.outlook(search, batch) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("user", [UserModel(), UserModel(0.6, 0.2)])
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 1.0])
+def test_what_is_taken_gains_what_it_holds_more_in_the_mean(search, user, threshold, monkeypatch):
+    monkeypatch.setattr(insight, "_DRAWS", 20_000)
+    search.configure(user=user)
+    batch = search.suggest(2)
+    before = search.model.probabilities()
+    expected = -before[before >= threshold].sum()
+    for likely, after in outcomes(search, batch):
+        expected += likely * after[after >= threshold].sum()
+    found = insight.advice(search, batch, threshold)
+    assert found.gain == pytest.approx(expected, abs=0.1)
+    assert found.relevant == pytest.approx(before[batch].sum())
+    assert found.asked == 2
+
+
+def test_advice_in_words(search):
+    found = insight.Advice(4, 1.6, 2.5)
+    assert found.questions(8) == 20, "two fifths of the questions find one"
+    assert found.sentence == (
+        "About 1.6 of the next 4 questions will be matches, so that 10 more take about 25; "
+        "what you would take will gain about 2.5 matches."
+    )
+    never = insight.Advice(4, 0.0, -0.3)
+    assert never.questions(1) is None
+    assert insight.Advice(4, 5e-324, 0.0).questions(1) is None
+    assert never.sentence == (
+        "About 0.0 of the next 4 questions will be matches; "
+        "what you would take will lose about 0.3 matches."
+    )
+    with pytest.raises(ValueError, match="more must be a whole number of at least 1, got 0"):
+        found.questions(0)
+    with pytest.raises(ValueError, match="threshold must be a probability from 0 to 1, got 3"):
+        insight.advice(search, search.suggest(2), 3)
+
+
+def outcomes(search: ital.Search, batch: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
+    """Every way to answer two questions: how likely it is, and P(R = 1) of all images after it."""
+    channel, signs = search.user.channel, gaussian.sign_probabilities(*search.model.joint(batch))
     for answers in itertools.product((-1, 0, 1), repeat=2):
         likely = sum(
-            signs[i, j] * user.channel[answers[0] + 1, i] * user.channel[answers[1] + 1, j]
+            signs[i, j] * channel[answers[0] + 1, i] * channel[answers[1] + 1, j]
             for i in (0, 1)
             for j in (0, 1)
         )
         mean, variance = learnt(search, dict(zip(batch.tolist(), answers, strict=True)))
-        after = gaussian.positive_probability(mean, variance)
-        expected += likely * np.abs(after - before).sum() / np.maximum(after, before).sum()
-    assert insight.outlook(search, batch) == pytest.approx(expected, abs=0.01)
+        yield likely, gaussian.positive_probability(mean, variance)
 
 
 def learnt(search: ital.Search, answers: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -109,7 +151,9 @@ def test_what_is_foreseen_is_what_is_learnt(search, base_rate, user):
 
 
 def test_nothing_to_ask_has_no_outlook(search):
-    assert insight.outlook(search, np.empty(0, dtype=np.int64)) is None
+    nothing = np.empty(0, dtype=np.int64)
+    assert insight.outlook(search, nothing) is None
+    assert insight.advice(search, nothing, 0.5) is None
 
 
 def test_the_count_is_right_where_kinds_have_a_look_of_their_own():

@@ -34,6 +34,14 @@ def test_the_examples_on_strategies(capsys, monkeypatch):
     assert float(capsys.readouterr().out) > 0.95
 
 
+def test_the_example_on_audits(capsys):
+    (example,) = examples("docs/audit.md")
+    run(example)
+    sentence, advice = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"Of the [\d,]+ you would take, .* right; you would miss .*\.", sentence)
+    assert "more answers would tell" in advice
+
+
 def test_the_example_on_evaluation(capsys):
     (example,) = examples("docs/evaluation.md")
     run(example)

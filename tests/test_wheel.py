@@ -1,4 +1,4 @@
-"""What people install: the wheel alone, in an empty environment, where there is no Node.js."""
+"""The README's commands, in an empty environment, where there is no Node.js."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import httpx
@@ -18,70 +20,126 @@ from making import draw
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", folder, ROOT]
-    subprocess.run(command, check=True, capture_output=True)
-    (built,) = folder.glob("*.whl")
-    return built
+def commands() -> list[str]:
+    """All that the README tells people to type."""
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    return [line.partition("  #")[0].strip() for line in "".join(blocks).splitlines()]
+
+
+def written(begin: str) -> str:
+    """The one command of the README that begins so."""
+    (found,) = (command for command in commands() if command.startswith(begin))
+    return found
 
 
 @pytest.fixture(scope="module")
-def program(wheel, tmp_path_factory) -> Path:
-    """`ital`, as `pip install ital[app]` gives it."""
-    place = tmp_path_factory.mktemp("empty") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", place], check=True)
-    constraints = ROOT / "constraints.txt"
-    subprocess.run(
-        [place / "bin" / "pip", "install", "--no-compile", "-c", constraints, f"{wheel}[app]"],
-        check=True,
-        capture_output=True,
+def environment(tmp_path_factory) -> dict[str, str]:
+    """That of a person who has installed what the README says, and has a few pictures."""
+    home = tmp_path_factory.mktemp("home")
+    subprocess.run([sys.executable, "-m", "venv", home / "venv"], check=True)
+    for number in range(6):
+        draw(home / "Pictures" / f"{number}.png", number)
+    kept = {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
+    found = {"PATH": f"{home}/venv/bin:{os.defpath}", "HOME": str(home), **kept}
+    install = found | {"PIP_CONSTRAINT": str(ROOT / "constraints.txt"), "PIP_NO_COMPILE": "1"}
+    run(written("pip install"), install, ROOT)
+    return found
+
+
+def run(command: str, environment: dict[str, str], folder: Path) -> str:
+    """What a command of the shell prints."""
+    done = subprocess.run(
+        command,
+        shell=True,
+        env=environment,
+        cwd=folder,
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
-    return place / "bin" / "ital"
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
-def test_what_is_in_it(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        page = archive.read("ital/server/page/index.html").decode()
+@contextmanager
+def serving(command: str, environment: dict[str, str], folder: Path) -> Iterator[httpx.Client]:
+    """A command that serves until Ctrl-C, which it obeys without a word."""
+    server = subprocess.Popen(
+        command,
+        shell=True,
+        env=environment,
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    assert server.stdout is not None
+    try:
+        said = ""
+        while (address := re.search(r"http://\S+", said)) is None:
+            line = server.stdout.readline()
+            assert line, said
+            said += line
+        with httpx.Client(base_url=address.group(), timeout=60) as client:
+            yield client
+    finally:
+        os.killpg(server.pid, signal.SIGINT)
+        rest, _ = server.communicate(timeout=60)
+    assert "Traceback" not in rest
+
+
+TRIED = ["make demo", "make test", "pip install", "ital index", "ital serve"]
+TRIED += ["ital bench run", "ital bench report"]
+
+
+def test_every_command_is_tried_here():
+    assert [written(begin) for begin in TRIED] == commands()
+
+
+def test_make():
+    """Both commands, where all is set up: one serves, and the other is what runs this test."""
+    ready = "-o .venv/app -o .venv/ready -o .venv/system"
+    environment = dict(os.environ) | {"ITAL_PORT": "0"}
+    with serving(f"{written('make demo')} {ready}", environment, ROOT) as client:
+        (collection,) = client.get("/api/v1/collections").json()
+        assert collection["pictures"] == 2465
+    planned = run(f"{written('make test')} -n {ready}", environment, ROOT)
+    assert "ruff check" in planned
+    assert "/pytest " in planned.splitlines()[-1]
+
+
+def test_what_is_installed(environment):
+    (place,) = Path(environment["HOME"]).glob("venv/lib/python*/site-packages/ital-*.dist-info")
+    names = [str(file) for file in Distribution.at(place).files or ()]
+    page = (place.parent / "ital/server/page/index.html").read_text()
     linked = re.findall(r'(?:src|href)="/?(assets/[^"]+)"', page)
     assert linked
     for asset in linked:
         assert f"ital/server/page/{asset}" in names
     assert sum(name.startswith("ital/collection/openmoji/") for name in names) > 0
     roots = {name.split("/")[0] for name in names}
-    assert {root for root in roots if not root.endswith(".dist-info")} == {"ital"}
+    assert {root for root in roots if not root.endswith(".dist-info")} == {"..", "ital"}
     assert not [name for name in names if "node_modules" in name or name.endswith(".svelte")]
 
 
-def test_it_works_from_an_empty_environment(program, tmp_path):
-    for number in range(6):
-        draw(tmp_path / "pictures" / f"{number}.png", number)
-    path = str(program.parent)
-    assert shutil.which("node", path=path) is None
-    kept = {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
-    environment = {"PATH": path, "HOME": str(tmp_path), **kept}
-    run = {"env": environment, "cwd": tmp_path, "text": True}
-    done = subprocess.run([program, "index", "pictures"], **run, check=True, stdout=subprocess.PIPE)
-    assert "6 pictures: 6 new" in done.stdout
-    database = f"sqlite:///{tmp_path}/s.sqlite"
-    command = [program, "serve", "pictures", "--port", "0", "--database", database]
-    server = subprocess.Popen(command, **run, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        said = server.stdout.readline()
-        address = re.search(r"http://\S+", said).group()
-        with httpx.Client(base_url=address, timeout=60) as client:
-            page = client.get("/").text
-            for asset in re.findall(r'(?:src|href)="(/?assets/[^"]+)"', page):
-                assert client.get(asset).status_code == 200
-            (collection,) = client.get("/api/v1/collections").json()
-            body = {"collection": collection["id"], "relevant": [1]}
-            state = client.post("/api/v1/searches", json=body)
-            assert state.status_code == 201
-            assert len(state.json()["batch"]) == 4
-    finally:
-        server.send_signal(signal.SIGINT)  # Ctrl-C
-        rest, _ = server.communicate(timeout=60)
-    assert server.returncode == 0
-    assert rest == ""
+def test_pictures_of_ones_own(environment, tmp_path):
+    assert shutil.which("node", path=environment["PATH"].partition(":")[0]) is None
+    assert "6 pictures: 6 new" in run(written("ital index"), environment, tmp_path)
+    database = {"ITAL_DATABASE": f"sqlite:///{tmp_path}/s.sqlite", "ITAL_PORT": "0"}
+    with serving(written("ital serve"), environment | database, tmp_path) as client:
+        page = client.get("/").text
+        for asset in re.findall(r'(?:src|href)="(/?assets/[^"]+)"', page):
+            assert client.get(asset).status_code == 200
+        (collection,) = client.get("/api/v1/collections").json()
+        body = {"collection": collection["id"], "relevant": [1]}
+        state = client.post("/api/v1/searches", json=body)
+        assert state.status_code == 201
+        assert len(state.json()["batch"]) == 4
+
+
+def test_comparing_strategies(environment, tmp_path):
+    run(written("ital bench run"), environment, tmp_path)
+    assert "random" in run(written("ital bench report"), environment, tmp_path)
+    assert (tmp_path / "runs" / "report.html").exists()

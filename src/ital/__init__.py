@@ -8,6 +8,7 @@ from ital.extras import needed_for
 if TYPE_CHECKING:
     from ital import strategies
     from ital.answers import Answer
+    from ital.audit import Audit
     from ital.classifier import RelevanceClassifier
     from ital.collection import Collection
     from ital.engine import ThreadEngine
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "USERS",
     "Answer",
+    "Audit",
     "Collection",
     "RayEngine",
     "RelevanceClassifier",
@@ -33,6 +35,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "USERS": "ital.user",
     "Answer": "ital.answers",
+    "Audit": "ital.audit",
     "Collection": "ital.collection",
     "RayEngine": "ital.engine.cluster",
     "RelevanceClassifier": "ital.classifier",

@@ -30,6 +30,6 @@ def needed_for(what: str) -> Iterator[None]:
         module = (error.name or "").partition(".")[0]
         if module in _CORE or not module:
             raise  # nothing that anyone could have left out on purpose
-        install = f"pip install 'ital[{_EXTRAS.get(module, 'app')}]'"
+        install = f"pip install '.[{_EXTRAS.get(module, 'app')}]' in a clone of ital"
         message = f"{what} needs {module}, which is not installed: {install}"
         raise MissingError(message, name=module) from error

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+from ital.answers import Answer
 from ital.checks import Identifier
 from ital.gaussian import FloatArray
+from ital.pool import Pool
 from ital.user import UserModel
 
 _GIVEN = 8
@@ -54,6 +56,16 @@ def joined(answers: Sequence[Event]) -> Event:
 def outside(number: int) -> Identifier:
     """The name of a vector from outside: -1 for number 0, -2 for 1, and so on."""
     return Identifier(-1 - number)
+
+
+def labels_of(answers: Any, pool: Pool) -> dict[Identifier, int]:
+    """What a user says of images of a pool, by their names: 1, -1, or 0 for unsure."""
+    if not isinstance(answers, Mapping):
+        raise TypeError(f"answers must be a mapping from index to answer, got {answers!r}")
+    return {
+        pool.identifier(image, "image"): Answer.of(said, f"the answer to image {image}").number
+        for image, said in answers.items()
+    }
 
 
 @dataclass

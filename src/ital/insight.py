@@ -7,14 +7,16 @@ four of five searches, if the model is right.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ital import census, gaussian
+from ital import census, checks, gaussian
 from ital.checks import Identifier, IntArray
 from ital.engine import one_blas_thread
 from ital.gaussian import FloatArray
+from ital.intervals import EVERYTHING, Estimate
 from ital.search import Search
 from ital.user import UserModel
 
@@ -24,23 +26,8 @@ LEVEL = 0.8
 _DRAWS = 256
 """Of the answers to a batch."""
 
-
-@dataclass(frozen=True)
-class Estimate:
-    """What is expected, and from where to where it may be."""
-
-    value: float
-    low: float
-    high: float
-
-    @staticmethod
-    def of(value: float, draws: FloatArray) -> Estimate:
-        low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        return Estimate(value, min(float(low), value), max(float(high), value))
-
-
-_ALL = Estimate(1.0, 1.0, 1.0)
-"""Of nothing."""
+_MORE = 10
+"""Relevant images of which people are told how many questions they take."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +40,11 @@ class Threshold:
     recall: Estimate
 
 
+def _estimate(value: float, draws: FloatArray) -> Estimate:
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(value, min(float(low), value), max(float(high), value))
+
+
 def can_tell(search: Search) -> bool:
     """Whether there is a base rate, and an answer that it was put to the test by."""
     return search.model.prior.base_rate is not None and search.model.answers > 0
@@ -63,7 +55,7 @@ def relevant(search: Search) -> Estimate | None:
     if not can_tell(search):
         return None
     counted = search.census()
-    return Estimate.of(float(counted.sums[-1]), counted.relevant(len(search)))
+    return _estimate(float(counted.sums[-1]), counted.relevant(len(search)))
 
 
 def thresholds(search: Search, steps: int = 100) -> list[Threshold]:
@@ -79,8 +71,8 @@ def thresholds(search: Search, steps: int = 100) -> list[Threshold]:
             continue
         expected, drawn = float(counted.sums[count]), counted.relevant(count)
         parts = np.divide(drawn, everything, out=np.ones_like(drawn), where=everything > 0)
-        precision = Estimate.of(expected / count, drawn / count) if count else _ALL
-        recall = Estimate.of(expected / total, parts.clip(0, 1)) if total else _ALL
+        precision = _estimate(expected / count, drawn / count) if count else EVERYTHING
+        recall = _estimate(expected / total, parts.clip(0, 1)) if total else EVERYTHING
         found.append(Threshold(step / steps, count, precision, recall))
     return found
 
@@ -95,7 +87,6 @@ def balanced(points: list[Threshold]) -> Threshold:
     return alike[len(alike) // 2]
 
 
-@one_blas_thread()
 def outlook(search: Search, batch: IntArray) -> float | None:
     """Which part of what is relevant the answers to a batch are expected to change, from 0 to 1.
 
@@ -104,19 +95,76 @@ def outlook(search: Search, batch: IntArray) -> float | None:
     """
     if not can_tell(search) or not len(batch):
         return None
-    model, ranking, counted = search.model, search.ranking(), search.census()
-    rng = np.random.default_rng(len(model.labels))
-    rows = ranking.rows[counted.places]
-    asked = np.array([model.pool.row(Identifier(int(one))) for one in batch])
-    answers, times = np.unique(
-        _answers(*model.joint(asked), search.user, rng), axis=0, return_counts=True
-    )
-    before = model.probabilities(rows)
-    after = gaussian.positive_probability(*model.foreseen(rows, asked, answers))
+    counted = search.census()
+    before, after, times = _foreseen(search, batch)
     change = (after - before) / counted.chances
     moved = np.abs(change).sum(axis=1)
     either = counted.sums[-1] + (change.sum(axis=1) + moved) / 2
     return float(times @ (moved / np.maximum(either, moved)) / times.sum()) if moved.any() else 0.0
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What there is to say to somebody who asks whether to go on."""
+
+    asked: int
+    """Questions of the batch."""
+    relevant: float
+    """Images of the batch that are expected to be relevant."""
+    gain: float
+    """Relevant images that the set above the threshold is expected to gain, or to lose."""
+
+    def questions(self, more: int) -> int | None:
+        """For so many more relevant images, if batches go on like this; ``None`` for never."""
+        more = checks.whole_number(more, "more", least=1)
+        wanted = more * self.asked / self.relevant if self.relevant else math.inf
+        return None if math.isinf(wanted) else math.ceil(wanted)
+
+    @property
+    def sentence(self) -> str:
+        told = f"About {self.relevant:.1f} of the next {self.asked} questions will be matches"
+        if (ten := self.questions(_MORE)) is not None:
+            told += f", so that {_MORE} more take about {ten:,}"
+        word = "gain" if self.gain >= 0 else "lose"
+        return f"{told}; what you would take will {word} about {abs(self.gain):.1f} matches."
+
+
+def advice(search: Search, batch: IntArray, threshold: float) -> Advice | None:
+    """Whether to go on: what a batch is likely to find, and to add to what would be taken.
+
+    With p and p' as above, the images of at least the threshold are expected to hold the sum of p
+    over those with p >= threshold relevant ones now, and that of p' over those with p' >= threshold
+    then. The sums are over the sample of the census.
+    """
+    threshold = checks.probability(threshold, "threshold")
+    if not can_tell(search) or not len(batch):
+        return None
+    before, after, times = _foreseen(search, batch)
+    worth = search.census().chances ** -1
+
+    def held(told: FloatArray) -> FloatArray:
+        kept: FloatArray = np.where(told >= threshold, told, 0.0) @ worth
+        return kept
+
+    gain = float(times @ held(after) / times.sum() - held(before))
+    return Advice(len(batch), float(search.model.probabilities(_rows(search, batch)).sum()), gain)
+
+
+@one_blas_thread()
+def _foreseen(search: Search, batch: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """P(R = 1) of the census's images now, after each of some answers, and how often these came."""
+    model, ranking, counted = search.model, search.ranking(), search.census()
+    rng = np.random.default_rng(len(model.labels))
+    rows, asked = ranking.rows[counted.places], _rows(search, batch)
+    answers, times = np.unique(
+        _answers(*model.joint(asked), search.user, rng), axis=0, return_counts=True
+    )
+    after = gaussian.positive_probability(*model.foreseen(rows, asked, answers))
+    return model.probabilities(rows), after, times
+
+
+def _rows(search: Search, batch: IntArray) -> IntArray:
+    return np.array([search.model.pool.row(Identifier(int(one))) for one in batch])
 
 
 def _answers(

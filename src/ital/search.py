@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ital import checks, savefile, strategies
-from ital.answers import Answer
+from ital.audit import Audit
 from ital.baserate import BaseRate, prior_of
 from ital.candidates import Unlabelled
 from ital.census import Census
 from ital.checks import Identifier, IntArray, Row
 from ital.engine import Engine, one_blas_thread
 from ital.gaussian import FloatArray
-from ital.history import Asked, Event, History
+from ital.history import Asked, Event, History, labels_of
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
@@ -202,12 +202,7 @@ class Search:
         An image that was answered before takes the new answer. One that the user cannot judge is
         not asked about again.
         """
-        if not isinstance(answers, Mapping):
-            raise TypeError(f"answers must be a mapping from index to answer, got {answers!r}")
-        labels: dict[Identifier, int] = {}
-        for image, answer in answers.items():
-            said = Answer.of(answer, f"the answer to image {image}")
-            labels[self.model.pool.identifier(image, "image")] = said.number
+        labels = labels_of(answers, self.model.pool)
         if not self._history.events:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
@@ -252,6 +247,17 @@ class Search:
             with one_blas_thread():
                 self._census = Census.of(self.model, self.ranking())
         return self._census
+
+    @in_turn
+    def audit(self, threshold: float, seed: int = 0) -> Audit:
+        """Begin to check the images of at least this probability: what is right, what is missed.
+
+        The ranking is frozen for it. Its answers are learnt here as well, and those that are taken
+        back here stay there.
+        """
+        self._require_query("audit")
+        pool, ranking = self.model.pool, self.ranking()
+        return Audit(pool, ranking, self.labels, threshold, seed, self.answer)
 
     @in_turn
     def predict(self, vectors: npt.ArrayLike) -> FloatArray:

@@ -15,9 +15,9 @@ from serving import PICTURES, free_port
 
 from ital.collection import index as update
 from ital.server import Server, ServerSettings, create_app
-from ital.server.collections import Served
 from ital.server.database import Database, sqlite_url
 from ital.server.serve import _listen, _Uvicorn
+from ital.server.served import Served
 
 
 @pytest.fixture(scope="session")

@@ -17,8 +17,8 @@ from serving import API, change, finished, post
 import ital
 from ital.collection import index
 from ital.server import Server, ServerSettings, views
-from ital.server.collections import Served
 from ital.server.database import Database, EventRow
+from ital.server.served import Served
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_the_indexer_ends_whatever_happens(folder, make_client, monkeypatch):
 
     with make_client(folder, index=True) as client:
         with monkeypatch.context() as patch:
-            patch.setattr("ital.server.collections.Collection.open", fail)
+            patch.setattr("ital.server.served.Collection.open", fail)
             assert reindex(client)["indexing"]["error"] == "lance is not well"
         assert reindex(client)["indexing"]["error"] is None
 

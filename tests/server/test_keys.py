@@ -8,8 +8,8 @@ import pytest
 from serving import API, change
 
 from ital.server import Server, ServerSettings, schemas
-from ital.server.collections import Served
 from ital.server.database import Database
+from ital.server.served import Served
 
 
 def test_a_search_is_begun_once(client, collection):

@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from ital.collection import index
 from ital.evaluation.metrics import average_precision
 from ital.server import Server, ServerSettings, create_app
-from ital.server.collections import Served
 from ital.server.database import Database, sqlite_url
+from ital.server.served import Served
 
 API = "/api/v1"
 

@@ -16,9 +16,9 @@ from PIL import Image
 from ital.collection import index
 from ital.collection.imports import import_embeddings
 from ital.server import Server, ServerSettings, create_app
-from ital.server.collections import Served
 from ital.server.database import Database, sqlite_url
 from ital.server.security import Guesses
+from ital.server.served import Served
 
 API = "/api/v1"
 

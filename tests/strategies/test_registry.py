@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from ital import Search, strategies
@@ -65,3 +68,50 @@ class TestCreate:
     def test_refuses_parameters_that_it_does_not_have(self):
         with pytest.raises(TypeError, match=r"strategy 'border' does not take \{'weight': 1\}"):
             strategies.create(("border", {"weight": 1}))
+
+
+OWN = """
+from ital.strategies import Scored, register
+
+@register
+class Lowest(Scored):
+    name = "lowest"
+    summary = "The first pictures."
+
+    def scores(self, model, images):
+        return -images.astype(float)
+"""
+
+
+class TestEntryPoints:
+    @pytest.fixture
+    def installed(self, tmp_path, monkeypatch):
+        """A package of someone else's, with a strategy, and one that cannot be imported."""
+        (tmp_path / "own.py").write_text(OWN)
+        (tmp_path / "broken.py").write_text("import nothing_of_that_name")
+        for name in ("own", "broken"):
+            about = tmp_path / f"{name}-1.0.dist-info"
+            about.mkdir()
+            (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+            (about / "entry_points.txt").write_text(f"[ital.strategies]\nlowest = {name}\n")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *command], capture_output=True, text=True, check=True
+        )
+
+    def test_what_is_installed_is_known(self, installed, tmp_path):
+        done = self.run("-c", "import ital; print('lowest' in ital.strategies.names())")
+        assert done.stdout == "True\n"
+        assert done.stderr.count("the strategy lowest of broken is left out") == 1
+        found = "from ital.strategies import create, describe; create('lowest')"
+        assert (
+            self.run("-c", f"{found}; print(describe('lowest'))").stdout == "The first pictures.\n"
+        )
+
+    def test_in_the_command_line(self, installed, tmp_path):
+        command = ["-m", "ital", "bench", "run", "--data", "digits", "--strategies", "lowest"]
+        options = ["--queries", "1", "--rounds", "1", "--out", str(tmp_path / "runs")]
+        self.run(*command, *options)
+        assert list(tmp_path.glob("runs/digits*/results/lowest.jsonl"))

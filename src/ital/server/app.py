@@ -13,12 +13,12 @@ from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from ital.server.dependencies import Server
 from ital.server.logs import RequestLog
 from ital.server.metrics import PICTURES, REGISTRY
 from ital.server.problems import add_problems
 from ital.server.routes import api
 from ital.server.security import Guard
-from ital.server.shared import Server
 
 PAGE = Path(__file__).with_name("page")
 """The built page, which the wheel contains."""

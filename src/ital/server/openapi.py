@@ -8,7 +8,7 @@ from typing import Any
 from ital.server.app import create_app
 from ital.server.config import ServerSettings
 from ital.server.database import Database
-from ital.server.shared import Server
+from ital.server.dependencies import Server
 
 
 def document() -> dict[str, Any]:

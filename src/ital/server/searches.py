@@ -18,7 +18,6 @@ from ital.answers import Answer
 from ital.checks import Identifier
 from ital.history import outside
 from ital.server import schemas, views
-from ital.server.collections import Served
 from ital.server.database import (
     Database,
     EventRow,
@@ -30,9 +29,10 @@ from ital.server.database import (
     search_of,
     upload_of,
 )
-from ital.server.live import Memory, Opened, vector_of
+from ital.server.memory import Memory, Opened, vector_of
 from ital.server.metrics import ROUND_SECONDS
 from ital.server.problems import ConflictError, RefusedError, UnknownError
+from ital.server.served import Served
 
 _UNUSED = timedelta(days=1)
 """How long an uploaded picture is kept that no search has."""
@@ -153,7 +153,7 @@ class Searches:
             collection = self.memory.require(row.collection)
             for identifier in request.answers:
                 # What is said of a picture that has left since it was asked about is kept, too.
-                if not collection.knew(identifier):
+                if not collection.ever_had(identifier):
                     raise UnknownError(f"there is no picture {identifier}")
             labels = {str(one): Answer.of(answer).number for one, answer in request.answers.items()}
             said = {
@@ -194,7 +194,7 @@ class Searches:
 
         return self._change(search, request, "redo", change)
 
-    def settle(self, search: str, request: schemas.SettingsChange) -> schemas.SearchState:
+    def change_settings(self, search: str, request: schemas.SettingsChange) -> schemas.SearchState:
         """Ask in another way from now on."""
         _check(request.settings)
 

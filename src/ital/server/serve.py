@@ -13,11 +13,11 @@ import uvicorn
 from ital.engine import Engine, one_blas_thread
 from ital.extras import needed_for
 from ital.server.app import create_app
-from ital.server.collections import Served
 from ital.server.config import ServerSettings
 from ital.server.connections import Connection
 from ital.server.database import Database, sqlite_url
-from ital.server.shared import Server
+from ital.server.dependencies import Server
+from ital.server.served import Served
 
 _GRACE = 5
 """Seconds for requests under way when the server ends."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from ital.collection import pictures
 from ital.collection.pictures import UnreadableError
-from ital.server.collections import Served
 from ital.server.database import Database, UploadRow, upload_of
 from ital.server.problems import RefusedError
+from ital.server.served import Served
 
 
 class Uploads:

@@ -7,10 +7,10 @@ import numpy as np
 from ital import insight
 from ital.answers import Answer
 from ital.checks import Identifier
-from ital.insight import Estimate
+from ital.intervals import Estimate
 from ital.server import schemas
 from ital.server.database import EventRow, SearchRow
-from ital.server.live import Live, Opened
+from ital.server.memory import Live, Opened
 from ital.server.problems import UnknownError
 
 

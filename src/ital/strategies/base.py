@@ -69,8 +69,8 @@ class Strategy(ABC):
         """The value of a batch that this strategy makes as large as it can."""
         raise ValueError(f"strategy {self.name!r} gives batches no value, so it cannot score one")
 
-    def keep(self, **parameters: Any) -> None:
-        """Keep parameters as they are after their check; for ``__post_init__`` alone."""
+    def set_checked(self, **parameters: Any) -> None:
+        """Set parameters to what their checks made of them; for ``__post_init__`` alone."""
         for name, value in parameters.items():
             object.__setattr__(self, name, value)
 
@@ -218,7 +218,7 @@ class Subsampled(Partial):
     subsample: int = 1000
 
     def __post_init__(self) -> None:
-        self.keep(subsample=checks.whole_number(self.subsample, "subsample", least=1))
+        self.set_checked(subsample=checks.whole_number(self.subsample, "subsample", least=1))
 
     def sample(
         self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator
@@ -236,7 +236,7 @@ class Shortlisted(Partial):
     shortlist: int = 1000
 
     def __post_init__(self) -> None:
-        self.keep(shortlist=checks.whole_number(self.shortlist, "shortlist", least=1))
+        self.set_checked(shortlist=checks.whole_number(self.shortlist, "shortlist", least=1))
 
     def sample(
         self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator

@@ -39,7 +39,7 @@ class TCAL(Strategy):
     largest_batch = 100
 
     def __post_init__(self) -> None:
-        self.keep(factor=checks.whole_number(self.factor, "factor", least=1))
+        self.set_checked(factor=checks.whole_number(self.factor, "factor", least=1))
 
     def select(
         self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator

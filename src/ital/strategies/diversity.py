@@ -150,7 +150,7 @@ class BorderDiversity(Stepwise):
     summary = "Pictures near the border that are unlike each other."
 
     def __post_init__(self) -> None:
-        self.keep(weight=checks.probability(self.weight, "weight"))
+        self.set_checked(weight=checks.probability(self.weight, "weight"))
 
     def begin(self, model: RelevanceModel, candidates: Candidates) -> Group[Any]:
         return model.beside(_Borders, self.weight)

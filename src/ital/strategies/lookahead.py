@@ -76,7 +76,7 @@ class AdaptAL(Subsampled):
         super().__post_init__()
         if not isinstance(self.betas, Iterable) or not (betas := tuple(self.betas)):
             raise ValueError(f"betas must be one or more numbers from 0 to 1, got {self.betas!r}")
-        self.keep(betas=tuple(checks.probability(beta, "betas") for beta in betas))
+        self.set_checked(betas=tuple(checks.probability(beta, "betas") for beta in betas))
 
     def choose(
         self, model: RelevanceModel, sample: IntArray, k: int

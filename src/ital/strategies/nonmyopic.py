@@ -43,7 +43,7 @@ class ENS(Shortlisted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.keep(budget=checks.whole_number(self.budget, "budget", least=1))
+        self.set_checked(budget=checks.whole_number(self.budget, "budget", least=1))
 
     def choose(
         self, model: RelevanceModel, sample: IntArray, k: int

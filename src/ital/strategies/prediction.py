@@ -45,7 +45,7 @@ class EPIG(Strategy):
     summary = "Pictures whose answers would tell most about those that are likely to be relevant."
 
     def __post_init__(self) -> None:
-        self.keep(
+        self.set_checked(
             targets=checks.whole_number(self.targets, "targets", least=1),
             subsample=checks.whole_number(self.subsample, "subsample", least=1),
         )

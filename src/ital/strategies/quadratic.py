@@ -44,7 +44,7 @@ class USDM(Subsampled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.keep(
+        self.set_checked(
             trade_off=checks.positive(self.trade_off, "trade_off"),
             neighbours=checks.whole_number(self.neighbours, "neighbours", least=1),
         )

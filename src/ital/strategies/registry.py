@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import warnings
 from collections.abc import Mapping
+from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from ital.strategies.base import Strategy
@@ -11,6 +14,9 @@ from ital.strategies.base import Strategy
 S = TypeVar("S", bound=type[Strategy])
 
 _STRATEGIES: dict[str, type[Strategy]] = {}
+
+GROUP = "ital.strategies"
+"""Of entry points: packages that are installed name there what is to be imported for theirs."""
 
 
 def register(strategy: S) -> S:
@@ -33,8 +39,21 @@ def register(strategy: S) -> S:
     return strategy
 
 
+@functools.cache
+def _import_others() -> None:
+    """Import, once, what other packages register; one that cannot be is no reason to stop."""
+    for point in entry_points(group=GROUP):
+        try:
+            point.load()
+        except Exception as error:
+            package = point.dist.name if point.dist is not None else point.value
+            message = f"the strategy {point.name} of {package} is left out: {error}"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
 def names() -> list[str]:
     """The names that a search takes as its strategy."""
+    _import_others()
     return sorted(_STRATEGIES)
 
 
@@ -56,7 +75,7 @@ def create(strategy: str | tuple[str, Mapping[str, Any]] | Strategy) -> Strategy
             raise TypeError(
                 f"strategy must be a name, a name with parameters, or a Strategy, got {strategy!r}"
             )
-    if name not in _STRATEGIES:
+    if name not in _STRATEGIES and name not in names():
         raise ValueError(f"strategy must be one of {', '.join(names())}, got {name!r}")
     try:
         inspect.signature(_STRATEGIES[name]).bind(**parameters)

@@ -44,7 +44,7 @@ class PowerBALD(Strategy):
     summary = "Pictures drawn at random, uncertain ones more often than others."
 
     def __post_init__(self) -> None:
-        self.keep(beta=checks.positive(self.beta, "beta"))
+        self.set_checked(beta=checks.positive(self.beta, "beta"))
 
     def select(
         self, model: RelevanceModel, candidates: Candidates, k: int, rng: np.random.Generator

@@ -74,7 +74,7 @@ class SUD(Scored):
     summary = "Uncertain pictures that have many others like them."
 
     def __post_init__(self) -> None:
-        self.keep(neighbours=checks.whole_number(self.neighbours, "neighbours", least=1))
+        self.set_checked(neighbours=checks.whole_number(self.neighbours, "neighbours", least=1))
 
     def scores(self, model: RelevanceModel, images: IntArray) -> FloatArray:
         return model.entropies(images) * model.pool.density(self.neighbours)[images]

@@ -10,8 +10,8 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from ital.server import schemas
-from ital.server.collections import Served
-from ital.server.shared import MISSING, OneOf, Shared
+from ital.server.dependencies import MISSING, OneOf, Shared
+from ital.server.served import Served
 
 _BEAT_SECONDS, _QUIET_BEATS = 0.5, 30
 """How often changes are looked for, and after how many times without one a client is told so."""

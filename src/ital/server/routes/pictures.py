@@ -21,8 +21,8 @@ from ital.collection.pictures import UnreadableError
 from ital.collection.store import StoreError
 from ital.server import files, schemas
 from ital.server.config import MEGABYTE
+from ital.server.dependencies import MISSING, Limit, Offset, OneOf, PictureId, Shared, Text
 from ital.server.problems import UnknownError
-from ital.server.shared import MISSING, Limit, Offset, OneOf, PictureId, Shared, Text
 
 _SHOWN_BY_BROWSERS = {"JPEG", "PNG", "WEBP", "GIF", "AVIF"}
 _VIEW = 2560

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Response
 from ital import strategies
 from ital.collection.export import found
 from ital.server import exports, schemas, views
+from ital.server.dependencies import CONFLICT, JSON, MISSING, Limit, Offset, PictureId, Shared, Text
 from ital.server.problems import RefusedError
-from ital.server.shared import CONFLICT, JSON, MISSING, Limit, Offset, PictureId, Shared, Text
 
 router = APIRouter(tags=["searches"])
 
@@ -81,9 +81,9 @@ def redo(s: Text, body: schemas.Change, server: Shared) -> schemas.SearchState:
 
 
 @router.put("/searches/{s}/settings", responses=CONFLICT)
-def settle(s: Text, body: schemas.SettingsChange, server: Shared) -> schemas.SearchState:
+def change_settings(s: Text, body: schemas.SettingsChange, server: Shared) -> schemas.SearchState:
     """Ask in another way from now on."""
-    return server.searches.settle(s, body)
+    return server.searches.change_settings(s, body)
 
 
 @router.get("/searches/{s}/results", responses=MISSING)

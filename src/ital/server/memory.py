@@ -1,0 +1,225 @@
+"""Searches in memory: rebuilt from the database when they are needed, and forgotten again."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from ital import census, insight
+from ital.checks import Identifier, IntArray
+from ital.collection import Collection
+from ital.engine import ClusterError
+from ital.gaussian import FloatArray
+from ital.history import Event
+from ital.insight import Threshold
+from ital.intervals import Estimate
+from ital.search import Search
+from ital.server import schemas
+from ital.server.database import Database, EventRow, SearchRow, UploadRow, events_of, search_of
+from ital.server.metrics import SEARCHES_IN_MEMORY
+from ital.server.problems import UnknownError
+from ital.server.served import Served
+from ital.user import UserModel
+
+
+@dataclass
+class Live:
+    """A search in memory, at a revision. What is derived from it is computed once."""
+
+    search: Search
+    collection: Collection
+    """What it is over. Pictures that came since are not in it."""
+    scale: float | None
+    """The length scale that was asked for."""
+    revision: int
+    batch: IntArray | None = None
+
+    @functools.cached_property
+    def relevant(self) -> Estimate | None:
+        return insight.relevant(self.search)
+
+    @functools.cached_property
+    def outlook(self) -> float | None:
+        """What the batch, which must have been chosen, is likely to change."""
+        assert self.batch is not None
+        return insight.outlook(self.search, self.batch)
+
+    @functools.cached_property
+    def thresholds(self) -> list[Threshold]:
+        return insight.thresholds(self.search)
+
+    def bytes(self) -> int:
+        """What it holds beyond the features, about: rows of eight bytes for each label."""
+        asked = 0 if self.batch is None else len(self.batch)
+        rows = len(self.search.model.labels) + asked + 7
+        return 8 * len(self.search) * rows + 4 * census.DRAWS * census.IMAGES
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A search as the database has it, and in memory."""
+
+    row: SearchRow
+    events: list[EventRow]
+    """All there are; those that were undone come last."""
+    live: Live
+
+    @property
+    def counted(self) -> list[EventRow]:
+        """The events that were not undone."""
+        return self.events[: self.row.position]
+
+
+@dataclass
+class _Slot:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    live: Live | None = None
+
+
+class Memory:
+    """The searches that were used last, within a budget of bytes."""
+
+    def __init__(self, database: Database, served: Mapping[str, Served], budget: int) -> None:
+        self.budget = budget
+        self._database, self._served = database, served
+        self._slots: OrderedDict[str, _Slot] = OrderedDict()
+        self._lock = threading.Lock()
+        # A search uses all cores. Two at once take as long as one after the other, and all wait.
+        self._turn = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def served(self, collection: str) -> Served:
+        if collection not in self._served:
+            raise UnknownError(f"there is no collection {collection}")
+        return self._served[collection]
+
+    def require(self, collection: str) -> Collection:
+        """What can be searched of a collection now; there must be pictures."""
+        return self.served(collection).collection
+
+    @contextmanager
+    def open(self, search: str) -> Iterator[Opened]:
+        """A search, with nobody else at what is in memory of it."""
+        for served in self._served.values():
+            served.renew()
+        with self._lock:
+            slot = self._slots.setdefault(search, _Slot())
+            self._slots.move_to_end(search)
+        with slot.lock:
+            try:
+                with self._database.reading() as session:
+                    row = search_of(session, search)
+                    events = events_of(session, row)
+                    collection = self.require(row.collection)
+                    vectors = _vectors(session, events, row.collection, collection)
+            except UnknownError:
+                self.forget(search)
+                raise
+            try:
+                opened = Opened(row, events, self._bring_up_to_date(slot, row, collection))
+                self._replay(slot, opened, vectors)
+                yield opened
+            except ClusterError:
+                slot.live = None
+                self.served(row.collection).failed = True
+                raise
+        self._make_room(search)
+
+    def suggest(self, live: Live, count: int) -> None:
+        """Have a batch to ask about; an empty one if nothing can be asked."""
+        if live.batch is not None:
+            return
+        if len(live.search.labels) >= len(live.search) or not live.search.model.is_informed:
+            live.batch = np.empty(0, np.int64)
+            return
+        with self._turn:
+            live.batch = live.search.suggest(count)
+
+    def forget(self, search: str) -> None:
+        with self._lock:
+            self._slots.pop(search, None)
+            self._count()
+
+    def _bring_up_to_date(self, slot: _Slot, row: SearchRow, collection: Collection) -> Live:
+        """The search in memory, or a new one if that is over other pictures or by other rules."""
+        live, scale = slot.live, schemas.Settings(**row.settings).length_scale
+        if live is None or live.collection is not collection or live.scale != scale:
+            search = Search(collection.pool, length_scale=scale, seed=row.seed)
+            return Live(search, collection, scale, revision=-1)
+        if live.revision == row.revision:
+            return live
+        return Live(live.search, collection, scale, revision=-1)
+
+    def _replay(self, slot: _Slot, opened: Opened, vectors: Mapping[str, FloatArray]) -> None:
+        """Come to where the events lead."""
+        live, row, search = opened.live, opened.row, opened.live.search
+        if live.revision == row.revision:
+            return
+        settings = schemas.Settings(**row.settings)
+        # Until the events are replayed, what is in memory is neither the old nor the new.
+        slot.live = None
+        asked = settings.user
+        user = UserModel(asked.p_label, asked.p_mistake)
+        events = [_event(one, vectors) for one in opened.counted]
+        with self._turn:
+            search.configure(settings.strategy, "learn" if asked.learn else user)
+            search.replay(events)
+        live.revision = row.revision
+        slot.live = live
+
+    def _make_room(self, but: str) -> None:
+        """Forget what was used least recently, and what is over pictures as they no longer are."""
+        with self._lock:
+            held = {name: slot.live for name, slot in self._slots.items() if slot.live is not None}
+            total = sum(live.bytes() for live in held.values())
+            for name, live in held.items():
+                old = not any(live.collection is one.current for one in self._served.values())
+                over = total > self.budget and name != but
+                slot = self._slots[name]
+                if (old or over) and slot.lock.acquire(blocking=False):
+                    total -= live.bytes()
+                    slot.live = None
+                    slot.lock.release()
+                    del self._slots[name]
+            self._count()
+
+    def _count(self) -> None:
+        SEARCHES_IN_MEMORY.set(sum(slot.live is not None for slot in self._slots.values()))
+
+
+def vector_of(upload: UploadRow, collection: Collection) -> FloatArray | None:
+    """The embedding of a picture from outside, unless the collection's are now of another kind."""
+    if upload.kind != collection.pool.fingerprint:
+        return None
+    vector: FloatArray = np.frombuffer(upload.vector, np.float32).astype(float)
+    return vector
+
+
+def _vectors(
+    session: Session, events: list[EventRow], served: str, collection: Collection
+) -> dict[str, FloatArray]:
+    names = {name for event in events for name in event.uploads.values()}
+    rows = [session.get(UploadRow, name) for name in names]
+    found = {row.id: vector_of(row, collection) for row in rows if row and row.collection == served}
+    return {name: vector for name, vector in found.items() if vector is not None}
+
+
+def _event(row: EventRow, vectors: Mapping[str, FloatArray]) -> Event:
+    """An event, without the pictures from outside that cannot be compared with any more."""
+    outside = {
+        Identifier(int(image)): vectors[name]
+        for image, name in row.uploads.items()
+        if name in vectors
+    }
+    labels = {Identifier(int(image)): label for image, label in row.labels.items()}
+    kept = {image: label for image, label in labels.items() if image >= 0 or image in outside}
+    return Event("query" if row.kind == "query" else "answer", kept, outside)

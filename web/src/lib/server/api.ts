@@ -1,0 +1,73 @@
+/**
+ * Every address of the API. Reads and new searches are repeated until the server answers; changes of a search are
+ * left to the outbox.
+ */
+import { connection } from "./connection.svelte";
+import { request } from "./http";
+import { freshKey } from "./idempotencyKey";
+import { persist } from "./retry";
+import type {
+  CollectionInfo,
+  Explanation,
+  History,
+  NewSearch,
+  PicturePage,
+  ResultPage,
+  SearchInfo,
+  SearchState,
+  SkippedFile,
+  Strategy,
+  Thresholds,
+  Upload,
+} from "./types";
+
+const part = encodeURIComponent;
+
+function read<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return persist(() => request<T>("GET", path, undefined, signal), connection, signal);
+}
+
+/** Make one new search, however often the request has to be repeated until it is answered. */
+function begin(path: string, content: object): Promise<SearchState> {
+  const body = { ...content, key: freshKey() };
+  return persist(() => request<SearchState>("POST", path, body), connection);
+}
+
+export const api = {
+  collections: () => read<CollectionInfo[]>("/collections"),
+  collection: (c: string) => read<CollectionInfo>(`/collections/${part(c)}`),
+  skipped: (c: string) => read<SkippedFile[]>(`/collections/${part(c)}/skipped`),
+  index: (c: string) => request<CollectionInfo>("POST", `/collections/${part(c)}/index`),
+  pictures: (c: string, offset: number, limit: number, signal?: AbortSignal) =>
+    read<PicturePage>(`/collections/${part(c)}/pictures?offset=${offset}&limit=${limit}`, signal),
+  upload: (c: string, picture: Blob) => request<Upload>("POST", `/collections/${part(c)}/uploads`, picture),
+  strategies: () => read<Strategy[]>("/strategies"),
+  searches: () => read<SearchInfo[]>("/searches"),
+  create: (search: NewSearch) => begin("/searches", search),
+  search: (s: string, signal?: AbortSignal) => read<SearchState>(`/searches/${part(s)}`, signal),
+  rename: (s: string, name: string) => request<SearchInfo>("PATCH", `/searches/${part(s)}`, { name }),
+  remove: (s: string) => request<void>("DELETE", `/searches/${part(s)}`),
+  duplicate: (s: string) => begin(`/searches/${part(s)}/duplicate`, {}),
+  results: (s: string, offset: number, limit: number, signal?: AbortSignal) =>
+    read<ResultPage>(`/searches/${part(s)}/results?offset=${offset}&limit=${limit}`, signal),
+  thresholds: (s: string, signal?: AbortSignal) => read<Thresholds>(`/searches/${part(s)}/thresholds`, signal),
+  history: (s: string) => read<History>(`/searches/${part(s)}/history`),
+  explanation: (s: string, picture: number) => read<Explanation>(`/searches/${part(s)}/explanation/${picture}`),
+};
+
+export type ExportFormat = "csv" | "json" | "paths" | "zip";
+
+/** Addresses for the browser itself: pictures, downloads, events. */
+export const urls = {
+  thumbnail: (c: string, id: number) => `/api/v1/collections/${part(c)}/pictures/${id}/thumbnail`,
+  view: (c: string, id: number) => `/api/v1/collections/${part(c)}/pictures/${id}/view`,
+  original: (c: string, id: number) => `/api/v1/collections/${part(c)}/pictures/${id}/original`,
+  upload: (c: string, u: string) => `/api/v1/collections/${part(c)}/uploads/${part(u)}/thumbnail`,
+  /** The thumbnail of a picture of the collection or from outside, if one is known. */
+  either: (c: string, id: number | null, u: string | null) =>
+    id !== null ? urls.thumbnail(c, id) : u !== null ? urls.upload(c, u) : null,
+  events: (c: string) => `/api/v1/collections/${part(c)}/events`,
+  export: (s: string, format: ExportFormat, choice: { threshold: number } | { top: number }) =>
+    `/api/v1/searches/${part(s)}/export?format=${format}&` +
+    ("top" in choice ? `top=${choice.top}` : `threshold=${choice.threshold}`),
+};

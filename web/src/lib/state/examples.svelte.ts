@@ -1,0 +1,59 @@
+/** Pictures that were marked while browsing, to start a search with. */
+import { load, store } from "../storage/browserStorage";
+import type { Picture } from "../server/types";
+
+export interface Example {
+  picture: Picture;
+  relevant: boolean;
+}
+
+export class Examples {
+  #list = $state.raw<readonly Example[]>([]);
+  #key: string;
+
+  /** One for each collection: the numbers of pictures mean others elsewhere. */
+  static #all = new Map<string, Examples>();
+
+  static of(collection: string): Examples {
+    const examples = Examples.#all.get(collection) ?? new Examples(collection);
+    Examples.#all.set(collection, examples);
+    return examples;
+  }
+
+  constructor(collection: string) {
+    this.#key = `ital.examples.${collection}`;
+    this.#list = load<Example[]>(this.#key, "sessionStorage") ?? [];
+  }
+
+  get list(): readonly Example[] {
+    return this.#list;
+  }
+
+  // Not derived states: those would end with the component that first asked for them.
+  get relevant(): number[] {
+    return this.#list.filter((example) => example.relevant).map((example) => example.picture.id);
+  }
+
+  get irrelevant(): number[] {
+    return this.#list.filter((example) => !example.relevant).map((example) => example.picture.id);
+  }
+
+  of(id: number): boolean | undefined {
+    return this.#list.find((example) => example.picture.id === id)?.relevant;
+  }
+
+  /** Marking a picture the same way again takes the mark off. */
+  mark(picture: Picture, relevant: boolean): void {
+    const others = this.#list.filter((example) => example.picture.id !== picture.id);
+    this.#set(this.of(picture.id) === relevant ? others : [...others, { picture, relevant }]);
+  }
+
+  clear(): void {
+    this.#set([]);
+  }
+
+  #set(list: readonly Example[]): void {
+    this.#list = list;
+    store(this.#key, list.length ? list : null, "sessionStorage");
+  }
+}
