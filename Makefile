@@ -29,13 +29,13 @@ endef
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venv/skactiveml-tests scikit-activeml==0.5.2
 	touch .venv/app $@
 
-# A browser and a database server for the tests. Where they cannot be installed, tests that need
+# A browser, a database server and a terminal for the tests. Where they cannot be installed, tests that need
 # them are skipped.
 .venv/system: .venv/ready
-	@if [ ! -x /usr/bin/chromium ] || [ ! -d /usr/lib/postgresql ]; then \
+	@if [ ! -x /usr/bin/chromium ] || [ ! -d /usr/lib/postgresql ] || [ ! -x /usr/bin/tmux ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium postgresql > /dev/null; \
-	  else echo "Chromium and PostgreSQL are missing: tests that need them will be skipped"; fi; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium postgresql tmux > /dev/null; \
+	  else echo "Chromium, PostgreSQL or tmux are missing: tests that need them will be skipped"; fi; \
 	fi
 	@touch $@
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ital.cli import app
 from ital.strategies import registry
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +46,32 @@ def test_the_example_on_evaluation(capsys):
     (example,) = examples("docs/evaluation.md")
     run(example)
     assert 0.3 < float(capsys.readouterr().out) < 1
+
+
+def test_the_example_on_labels(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (example,) = examples("docs/labels.md")
+    run(example)
+    *told, part = capsys.readouterr().out.splitlines()
+    assert told[:3] == [
+        "0 query 3.jpg yes None",
+        "0 query 5.jpg no None",
+        "1 answer 7.jpg unsure None",
+    ]
+    assert all(line.endswith("no context") for line in told[3:])
+    assert part in ("train", "val")
+
+
+def test_all_commands_are_listed():
+    page = (ROOT / "docs" / "cli.md").read_text()
+    commands = {info.name or info.callback.__name__ for info in app.registered_commands}
+    for part in app.registered_groups:
+        own = part.typer_instance
+        commands |= {info.name or info.callback.__name__ for info in own.registered_commands}
+        commands |= {group.name for group in own.registered_groups}
+    assert {"find", "labels", "bench", "index"} <= commands
+    for command in commands:
+        assert f"`ital {command}" in page
 
 
 def test_every_link_to_a_file_leads_somewhere():

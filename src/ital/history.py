@@ -59,7 +59,7 @@ def outside(number: int) -> Identifier:
 
 
 def labels_of(answers: Any, pool: Pool) -> dict[Identifier, int]:
-    """What a user says of images of a pool, by their names: 1, -1, or 0 for cannot say."""
+    """What a user says of images of a pool, by their names: 1, -1, or 0 for unsure."""
     if not isinstance(answers, Mapping):
         raise TypeError(f"answers must be a mapping from index to answer, got {answers!r}")
     return {

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -69,3 +70,11 @@ def test_mistakes_are_explained(folder, tmp_path):
         assert result.exit_code == 2
         assert result.stdout == ""
         assert words in " ".join(result.stderr.split())
+
+
+def test_the_shell_completes_commands():
+    asked = {"_ITAL_COMPLETE": "complete_bash", "COMP_WORDS": "ital fi", "COMP_CWORD": "1"}
+    script = "import sys; sys.argv[0] = 'ital'; from ital.__main__ import main; main()"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | asked)
+    assert done.stdout.split() == ["find"]

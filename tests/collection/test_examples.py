@@ -18,8 +18,8 @@ def test_pictures_of_the_collection_and_others(folder, quick, tmp_path, monkeypa
     monkeypatch.chdir(folder / "a")
     names = ["a/00.png", "00.png", folder / "a" / "00.png", tmp_path / "way" / "a" / "00.png"]
     assert examples(collection, names, "like") == [known["a/00.png"]] * 4
-    outside = draw(tmp_path / "outside.png", 3)
-    late = draw(folder / "late.png", 4)
+    outside = draw(tmp_path / "outside.png", 30)
+    late = draw(folder / "late.png", 40)
     for file in (outside, late):
         (vector,) = examples(collection, [file], "like")
         np.testing.assert_array_equal(vector, collection.embed(file))

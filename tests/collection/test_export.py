@@ -196,7 +196,9 @@ def test_copies_keep_their_times_and_modes(tmp_path):
 
 
 def test_other_formats(tmp_path):
-    with pytest.raises(ValueError, match="one of csv, json, paths, paths0, copies, links, got"):
+    with pytest.raises(
+        ValueError, match="one of csv, json, paths, paths0, parquet, copies, links, got"
+    ):
         write("xls", [], tmp_path, tmp_path / "out")
 
 

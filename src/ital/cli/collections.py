@@ -1,4 +1,4 @@
-"""Collections of pictures: `ital index`, `import` and `export`."""
+"""Collections of pictures: `ital index` and `import`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ital.cli.output import errors_as_messages, indexing, note, print_paths
+from ital.cli.output import errors_as_messages, indexing, note
 
 app = typer.Typer()
 
@@ -136,51 +136,6 @@ def import_(
             f"{len(absent)} of {len(collection)} pictures are not there, the first of them "
             f"{printable(absent[0])}"
         )
-
-
-@app.command()
-def export(
-    collection: Annotated[Path, typer.Argument(help="The folder that was indexed.")],
-    search: Annotated[Path, typer.Argument(help="A search that was saved.")],
-    out: Annotated[Path, typer.Option(help="The file, or folder, to write.")],
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help="csv, json, paths (on lines), paths0 (a NUL after each), or a folder of copies or "
-            "links.",
-        ),
-    ] = "csv",
-    top: Annotated[int | None, typer.Option(help="So many of the best.", min=1)] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="As many of the best as are at least so probable (0 to 1).", min=0, max=1
-        ),
-    ] = None,
-    adopt: Annotated[
-        bool, typer.Option("--adopt", help="Even if the search was saved over another collection.")
-    ] = False,
-) -> None:
-    """Write labels and results of a saved search, the best first."""
-    from ital.collection import Collection
-    from ital.collection import export as exporting
-    from ital.collection.scan import printable
-
-    with errors_as_messages():
-        opened = Collection.open(collection)
-        if out.exists() and search.exists() and out.samefile(search):
-            raise ValueError(f"out must not replace the search, got {str(out)!r}")
-        with Console(stderr=True).status("Looking over the pictures …"):
-            results = exporting.found(opened, opened.load_search(search, adopt), top, threshold)
-        left_out = exporting.write(kind, results, opened.root, out)
-    Console(stderr=True).print(f"{len(results) - len(left_out)} pictures")
-    if left_out:
-        note(
-            f"{len(left_out)} left out for line breaks in their paths, the first of them "
-            f"{printable(left_out[0].path)}: --format paths0 has them all"
-        )
-    print_paths([out])
 
 
 def _recommend_less(folder: Path, to: Path | None) -> None:

@@ -77,8 +77,7 @@ def print_found(results: list[Found], root: Path, as_json: bool, print0: bool) -
     from ital.collection.export import FILES, left_out
 
     kind = "json" if as_json else "paths0" if print0 else "paths"
-    text = FILES[kind](results, root) + ("\n" if as_json else "")
-    typer.echo(os.fsencode(text), nl=False)
+    typer.echo(os.fsencode(FILES[kind](results, root)), nl=as_json)
     note_left_out(left_out(kind, results, root), "-0")
 
 

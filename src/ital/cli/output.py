@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +55,12 @@ def indexing() -> Iterator[Callable[[Any], None]]:
         except KeyboardInterrupt:
             Console(stderr=True).print("Interrupted. Run it again to go on.")
             raise typer.Exit(130) from None
+
+
+def has_screen() -> bool:
+    """Whether a browser, or whatever else has a window, could show itself."""
+    graphical = ("DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform != "linux" or any(os.environ.get(name) for name in graphical)
 
 
 def note(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import webbrowser
 from contextlib import suppress
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ital.cli.output import errors_as_messages, indexing, print_paths
+from ital.cli.output import errors_as_messages, has_screen, indexing, print_paths
 
 app = typer.Typer()
 
@@ -164,7 +163,7 @@ def _serve(
         looking.stop()
         line = f"The page is at {address} (Ctrl-C stops it)"
         Console().print(line, soft_wrap=True, highlight=False, markup=False)
-        if browser if browser is not None else _has_screen():
+        if browser if browser is not None else sys.stdout.isatty() and has_screen():
             webbrowser.open(address)
 
     try:
@@ -175,11 +174,3 @@ def _serve(
         raise ValueError(f"{problem['loc'][0]}: {problem['msg']}") from error
     with suppress(KeyboardInterrupt), looking:  # Ctrl-C is how people stop it
         serve(folders, settings, index, ready)
-
-
-def _has_screen() -> bool:
-    """Whether someone started it by hand, where a browser could show itself."""
-    if not sys.stdout.isatty():
-        return False
-    graphical = ("DISPLAY", "WAYLAND_DISPLAY")
-    return sys.platform != "linux" or any(os.environ.get(name) for name in graphical)

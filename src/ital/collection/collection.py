@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import io
-import os
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -15,12 +14,15 @@ import numpy.typing as npt
 from PIL import Image
 
 from ital import checks
+from ital.answers import Answer
 from ital.checks import Identifier, IntArray
 from ital.collection import mapped, pca, pictures
 from ital.collection.encoder import Encoder, Vectors
+from ital.collection.identity import Entry
 from ital.collection.models import Model
+from ital.collection.paths import paths_within
 from ital.collection.pictures import Picture, UnreadableError
-from ital.collection.scan import Skipped, is_unicode, open_inside
+from ital.collection.scan import Skipped, open_inside
 from ital.collection.store import EmptyError, Store, StoreError, Table
 from ital.engine import Engine
 from ital.pool import Pool
@@ -158,6 +160,20 @@ class Collection:
         """
         return Search.load(path, self.pool, adopt)
 
+    def read_labels(self, path: str | PathLike[str]) -> dict[int, Answer]:
+        """What a table says of pictures here: .csv, .parquet or .json, by path or identifier.
+
+        It has the columns path or id, and label, in any form of an ``Answer``. A file with anything
+        wrong in it is refused as a whole, with the place and the reason.
+        """
+        from ital.collection import labels
+
+        return labels.read(self, Path(path))
+
+    def entries(self) -> list[Entry]:
+        """What is known of the files of all pictures, by identifier; nothing without a store."""
+        return [] if self._table is None else self._table.entries()
+
     def ever_had(self, identifier: int) -> bool:
         """Whether a picture is or was here: identifiers are never given twice."""
         given = 0 if self._store is None else self._store.about.next_id
@@ -282,41 +298,6 @@ def unit_vectors(features: npt.ArrayLike) -> Vectors:
             f"the first of them row {empty[0]}"
         )
     return result
-
-
-def paths_within(root: Path, names: Sequence[str]) -> list[str]:
-    """Paths of pictures from ``root`` on. None may lead out of it; whole ones are cut there."""
-    places = _places(root)
-    found = [_within(places, name) for name in names]
-    if None in found:
-        row = found.index(None)
-        raise ValueError(
-            f"paths must be those of files in the folder {str(root)!r}, got {names[row]!r} in row "
-            f"{row}"
-        )
-    return [name for name in found if name is not None]
-
-
-def inside(root: Path, name: str) -> str | None:
-    """A path from ``root`` on, as a collection has it, or ``None`` if it leads out of there."""
-    path = _within(_places(root), name)
-    return None if path is None else Path(os.path.normpath(path)).as_posix()
-
-
-def _places(root: Path) -> list[Path]:
-    return [Path(os.path.normpath(root.absolute())), root.resolve()]
-
-
-def _within(places: Sequence[Path], name: str) -> str | None:
-    """A path from one of several names of a folder on, or ``None`` if it is in none of them."""
-    path = Path(os.path.normpath(name))
-    if path.anchor:
-        cut = [path.relative_to(place) for place in places if path.is_relative_to(place)]
-        if not cut:
-            return None
-        path, name = cut[0], cut[0].as_posix()
-    inside = path.parts and path.parts[0] != ".."
-    return name if inside and "\0" not in name and is_unicode(name) else None
 
 
 def _decoded(file: Any, name: Any, least: int) -> Picture:

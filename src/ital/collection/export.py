@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 import shutil
 import stat
@@ -17,7 +14,7 @@ import numpy as np
 
 from ital import checks
 from ital.answers import Answer
-from ital.collection import pictures
+from ital.collection import pictures, tables
 from ital.collection.collection import Collection
 from ital.collection.pictures import UnreadableError
 from ital.collection.scan import open_inside
@@ -72,21 +69,12 @@ def found(
 
 def to_csv(results: Sequence[Found]) -> str:
     """A table with a line for each picture."""
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(Found.__dataclass_fields__)
-    for one in results:
-        # A path that begins like a formula would be taken for one by spreadsheets.
-        path = (
-            f"./{one.path}" if one.path.startswith(("=", "+", "-", "@", "\t", "\r")) else one.path
-        )
-        writer.writerow((vars(one) | {"path": path}).values())
-    return stream.getvalue()
+    return tables.to_csv(Found, results)
 
 
 def to_json(results: Sequence[Found], root: Path) -> str:
     """A list of objects, with the folder from which their paths go on."""
-    return json.dumps({"root": str(root.resolve()), "pictures": [vars(one) for one in results]})
+    return tables.to_json("pictures", results, root)
 
 
 def to_paths(results: Sequence[Found], root: Path) -> str:
@@ -115,11 +103,12 @@ def _whole(results: Sequence[Found], root: Path) -> list[str]:
 _NAME, _SUFFIX = 255, 16
 """Bytes that the name of a file may have, and characters of it that say what kind it is of."""
 
-FILES: dict[str, Callable[[Sequence[Found], Path], str]] = {
+FILES: dict[str, Callable[[Sequence[Found], Path], str | bytes]] = {
     "csv": lambda results, root: to_csv(results),
     "json": to_json,
     "paths": to_paths,
     "paths0": to_paths0,
+    "parquet": lambda results, root: tables.to_parquet(Found, results),
 }
 
 
@@ -143,33 +132,48 @@ def write(kind: str, results: Sequence[Found], root: Path, out: Path) -> list[Fo
 
     A table or a list may replace an older one, but no picture and nothing of a collection.
     """
-    store = Store.around(out)
-    if store is not None:
-        raise ValueError(f"out must not lie in the collection {store.folder}, got {str(out)!r}")
     if kind in FILES:
-        if out.is_file() and _is_picture(out, results, root):
-            raise ValueError(f"out must not replace a picture, but {str(out)!r} is one")
+        check_file(out, [one.path for one in results], root)
         write_whole(out, FILES[kind](results, root))
         return left_out(kind, results, root)
     if kind not in FOLDERS:
         raise ValueError(f"format must be one of {', '.join([*FILES, *FOLDERS])}, got {kind!r}")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ValueError(f"out must be a new or an empty folder, got {str(out)!r}")
-    missing = [one.path for one in results if not _is_there(root, one.path)]
-    if missing:
-        raise ValueError(f"{len(missing)} pictures are not where they were: {missing[0]!r}, …")
+    check_folder(out, [one.path for one in results], root)
     out.mkdir(parents=True, exist_ok=True)
     for one in results:
         FOLDERS[kind](root, one.path, out / file_name(one, len(results)))
     return []
 
 
-def _is_picture(out: Path, results: Sequence[Found], root: Path) -> bool:
+def check_file(out: Path, paths: Sequence[str], root: Path) -> None:
+    """Refuse to replace a picture, one of these above all, or to write into a collection."""
+    _not_in_a_collection(out)
+    if out.is_file() and _is_picture(out, paths, root):
+        raise ValueError(f"out must not replace a picture, but {str(out)!r} is one")
+
+
+def check_folder(out: Path, paths: Sequence[str], root: Path) -> None:
+    """Refuse a folder that has something in it, and pictures that are not there."""
+    _not_in_a_collection(out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ValueError(f"out must be a new or an empty folder, got {str(out)!r}")
+    missing = [path for path in paths if not _is_there(root, path)]
+    if missing:
+        raise ValueError(f"{len(missing)} pictures are not where they were: {missing[0]!r}, …")
+
+
+def _not_in_a_collection(out: Path) -> None:
+    store = Store.around(out)
+    if store is not None:
+        raise ValueError(f"out must not lie in the collection {store.folder}, got {str(out)!r}")
+
+
+def _is_picture(out: Path, paths: Sequence[str], root: Path) -> bool:
     """Whether there is a picture already: by what it is, whatever it is called."""
     known = out.stat()
-    for one in results:
+    for path in paths:
         with suppress(OSError):  # it may have gone
-            if os.path.samestat((root / one.path).stat(), known):
+            if os.path.samestat((root / path).stat(), known):
                 return True
     try:
         with pictures.quietly(), out.open("rb") as file:
@@ -188,7 +192,13 @@ def _is_there(root: Path, path: str) -> bool:
 
 def file_name(one: Found, count: int) -> str:
     """A name among ``count``: the rank keeps those of the same name apart, and in order."""
-    path = PurePosixPath(one.path)
-    suffix = path.suffix if len(path.suffix) <= _SUFFIX else ""
-    stem = f"{one.rank:0{len(str(count))}}-{path.stem}".encode()
+    return numbered(one.rank, count, one.path)
+
+
+def numbered(number: int, most: int, path: str, ending: str | None = None) -> str:
+    """A name with a number before it, and with another ending if one is given."""
+    name = PurePosixPath(path)
+    suffix = name.suffix if len(name.suffix) <= _SUFFIX else ""
+    suffix = suffix if ending is None else ending
+    stem = f"{number:0{len(str(most))}}-{name.stem}".encode()
     return f"{stem[: _NAME - len(suffix.encode())].decode(errors='ignore')}{suffix}"

@@ -19,8 +19,9 @@ from pyarrow import parquet
 
 from ital.checks import numpy_says
 from ital.collection import mapped
-from ital.collection.collection import Collection, paths_within, unit_vectors
+from ital.collection.collection import Collection, unit_vectors
 from ital.collection.encoder import Vectors
+from ital.collection.paths import paths_within
 from ital.collection.reader import Content
 from ital.collection.store import Row, Store, Table, checked_type
 from ital.pool import HASHED, Pool

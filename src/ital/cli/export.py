@@ -1,0 +1,173 @@
+"""What searches found, and what was said in them, for other programs: `ital export`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ital.cli.finding import Folder, Threshold, Top, note_left_out
+from ital.cli.output import errors_as_messages, note, print_paths
+
+if TYPE_CHECKING:
+    from ital.collection import Collection
+
+app = typer.Typer()
+
+
+@app.command()
+def export(
+    folder: Folder,
+    searches: Annotated[
+        list[Path],
+        typer.Argument(metavar="SAVED...", help="A saved search; several for a data set."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The file, or folder, to write; standard output if none.")
+    ] = None,
+    what: Annotated[
+        str,
+        typer.Option(
+            help="results, or answers: everything that was said, in which round, asked by which "
+            "strategy, and how probable it was then and is now."
+        ),
+    ] = "results",
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="csv, json or parquet; of results also paths (on lines), paths0 (a NUL after "
+            "each), or a folder of copies or links.",
+        ),
+    ] = "csv",
+    top: Top = None,
+    threshold: Threshold = None,
+    dataset: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write a labelled data set to this new folder instead, with a class for each "
+            "search, named like its file.",
+        ),
+    ] = None,
+    layout: Annotated[
+        str,
+        typer.Option(
+            help="Of the data set: folders (torchvision's ImageFolder, Ultralytics), coco, or "
+            "imagefolder (Hugging Face)."
+        ),
+    ] = "folders",
+    split: Annotated[
+        float, typer.Option(help="Part of each class that is for validation.", min=0, max=1)
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="For the split.", min=0)] = 0,
+    conflicts: Annotated[
+        str | None,
+        typer.Option(
+            help="What becomes of pictures that several classes claim: skip, or first. It is an "
+            "error if not given."
+        ),
+    ] = None,
+    link: Annotated[
+        bool, typer.Option("--link", help="Links to the pictures instead of copies.")
+    ] = False,
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="Even if a search was saved over another collection.")
+    ] = False,
+) -> None:
+    """Write results or answers of a saved search, or a data set with a class for each of several.
+
+    ital export ~/Pictures roses.json --what answers --format parquet --out roses.parquet
+
+    ital export ~/Pictures roses.json tulips.json --dataset flowers --split 0.2
+    """
+    from ital.collection import Collection
+
+    with errors_as_messages():
+        opened = Collection.open(folder)
+        if dataset is not None:
+            if out is not None:
+                raise ValueError("--out and --dataset are two ways to write: give one of them")
+            options = {"share": split, "seed": seed, "link": link}
+            _dataset(opened, searches, adopt, (top, threshold), conflicts, dataset, layout, options)
+            print_paths([dataset])
+            return
+        if len(searches) > 1:
+            raise ValueError(f"several searches make a data set: {len(searches)} need --dataset")
+        _table(opened, searches[0], adopt, (top, threshold), what, kind, out)
+    if out is not None:
+        print_paths([out])
+
+
+def _table(
+    collection: Collection,
+    saved: Path,
+    adopt: bool,
+    which: tuple[int | None, float | None],
+    what: str,
+    kind: str,
+    out: Path | None,
+) -> None:
+    from ital.collection import export as exporting
+    from ital.collection import said as saying
+
+    if what not in ("results", "answers"):
+        raise ValueError(f"--what must be results or answers, got {what!r}")
+    if out is not None and out.exists() and saved.exists() and out.samefile(saved):
+        raise ValueError(f"out must not replace the search, got {str(out)!r}")
+    answers, root = what == "answers", collection.root
+    files: dict[str, Any] = saying.FILES if answers else exporting.FILES
+    if out is None and kind not in files:
+        raise ValueError(f"--format must be one of {', '.join(files)} without --out, got {kind!r}")
+    left_out: list[Any] = []
+    with Console(stderr=True).status("Looking over the pictures …"):
+        search = collection.load_search(saved, adopt)
+        rows: list[Any] = (
+            saying.said(collection, search)
+            if answers
+            else exporting.found(collection, search, *which)
+        )
+    if out is None:
+        typer.echo(os.fsencode(files[kind](rows, root)), nl=False)
+        left_out = [] if answers else exporting.left_out(kind, rows, root)
+    elif answers:
+        saying.write(kind, rows, root, out)
+    else:
+        left_out = exporting.write(kind, rows, root, out)
+    note(f"{len(rows) - len(left_out)} {'answers' if answers else 'pictures'}")
+    note_left_out(left_out, "--format paths0")
+
+
+def _dataset(
+    collection: Collection,
+    searches: list[Path],
+    adopt: bool,
+    which: tuple[int | None, float | None],
+    conflicts: Any,
+    out: Path,
+    layout: str,
+    options: dict[str, Any],
+) -> None:
+    from ital.collection import dataset
+    from ital.collection.scan import printable
+
+    claims: dict[str, list[int]] = {}
+    for saved in searches:
+        if saved.stem in claims:
+            raise ValueError(f"classes are named like files, but two are called {saved.stem!r}")
+        with Console(stderr=True).status("Looking over the pictures …"):
+            claims[saved.stem] = dataset.members(collection.load_search(saved, adopt), *which)
+    try:
+        labels = dataset.assigned(claims, conflicts)
+    except dataset.ConflictError as error:
+        for image, names in error.claims.items():
+            note(f"{printable(str(collection.path(image)))}: {', '.join(names)}")
+        raise ValueError(f"{error}; give --conflicts skip or first") from error
+    written = dataset.write(layout, collection, labels, out, **options)
+    for name in claims:
+        parts = [one.part for one in written if one.label == name]
+        counts = ", ".join(f"{parts.count(one)} {one}" for one in sorted(set(parts)))
+        note(f"{name}: {counts or 'no pictures'}")
