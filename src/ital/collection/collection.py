@@ -16,7 +16,7 @@ from PIL import Image
 
 from ital import checks
 from ital.checks import Identifier, IntArray
-from ital.collection import mapped, pca, pictures
+from ital.collection import mapped, pca, pictures, stacks
 from ital.collection.encoder import Encoder, Vectors
 from ital.collection.models import Model
 from ital.collection.pictures import Picture, UnreadableError
@@ -235,6 +235,19 @@ class Collection:
                 "elsewhere: give their own kind of vector to search.query"
             )
         return Encoder(model)
+
+    @functools.cached_property
+    def stacks(self) -> list[list[int]]:
+        """Pictures that show the same thing, copies and bursts: identifiers of two or more each.
+
+        They are found when a folder is indexed. Embeddings from elsewhere have none.
+        """
+        if self._store is None or self._table is None:
+            return []
+        centres = stacks.load(self._store, self._table.fingerprint).of(self.ids)
+        order = np.argsort(centres, kind="stable")
+        starts = np.flatnonzero(np.diff(centres[order])) + 1
+        return [part.tolist() for part in np.split(self.ids[order], starts) if len(part) > 1]
 
     @property
     def skipped(self) -> list[Skipped]:
