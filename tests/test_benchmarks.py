@@ -73,7 +73,6 @@ def test_collection(tmp_path):
     assert report["rounds"]["128 float16"]["bytes"] == 256
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux's /proc")
 def test_stacks(tmp_path):
     for number in range(8):
         draw(tmp_path / "pictures" / f"{number}.png", number, (320, 240))

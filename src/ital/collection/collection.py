@@ -150,13 +150,15 @@ class Collection:
         """
         return Search(self.pool, **kwargs)
 
-    def load_search(self, path: str | PathLike[str], adopt: bool = False) -> Search:
+    def load_search(
+        self, path: str | PathLike[str], adopt: bool = False, groups: Any = None
+    ) -> Search:
         """A search over the collection that was saved, whatever pictures came and went since.
 
         One of another collection is refused, for its identifiers mean other pictures; unless you
         ``adopt`` it, because you know that they mean the same.
         """
-        return Search.load(path, self.pool, adopt)
+        return Search.load(path, self.pool, adopt, groups=groups)
 
     def knew(self, identifier: int) -> bool:
         """Whether a picture is or was here: identifiers are never given twice."""
