@@ -158,6 +158,13 @@ def export(
             help="As many of the best as are at least so probable (0 to 1).", min=0, max=1
         ),
     ] = None,
+    stacks: Annotated[
+        str | None,
+        typer.Option(
+            help="Of pictures that show the same thing: whole, all of them if one is found, or "
+            "best, the first alone. Those that are found, if not given."
+        ),
+    ] = None,
     adopt: Annotated[
         bool, typer.Option("--adopt", help="Even if the search was saved over another collection.")
     ] = False,
@@ -172,7 +179,9 @@ def export(
         if out.exists() and search.exists() and out.samefile(search):
             raise ValueError(f"out must not replace the search, got {str(out)!r}")
         with Console(stderr=True).status("Looking over the pictures …"):
-            results = exporting.found(opened, opened.load_search(search, adopt), top, threshold)
+            groups = None if stacks is None else opened.groups
+            loaded = opened.load_search(search, adopt, groups)
+            results = exporting.found(opened, loaded, top, threshold, stacks)
         left_out = exporting.write(kind, results, opened.root, out)
     Console(stderr=True).print(f"{len(results) - len(left_out)} pictures")
     if left_out:

@@ -79,7 +79,7 @@ class Stacked:
         count = self._count
         near: dict[int, tuple[float, int]] = {}
         for row, others in self._candidates(rows[self._known[rows]], count):
-            near[row] = max(near.get(row, _NONE), self._nearest(row, others))
+            near[row] = self._nearest(row, others)
         for row in rows.tolist():
             best = near.get(row, _NONE)
             if self._known[row]:
@@ -92,14 +92,18 @@ class Stacked:
 
         def compare(lo: int, hi: int) -> None:
             bits = np.bitwise_count(self._hashes[rows, None] ^ self._codes[lo:hi])
-            some, others = np.nonzero(bits <= MOST_BITS)
+            some, others = np.divmod(np.flatnonzero(bits <= MOST_BITS), hi - lo)
             if some.size:
                 found.append((rows[some], self._rows[lo + others]))
 
         for_blocks(compare, count, _TILE)
-        for some, others in found:
-            starts = np.flatnonzero(np.diff(some, prepend=-1))
-            yield from zip(some[starts].tolist(), np.split(others, starts[1:]), strict=True)
+        if not found:
+            return
+        some, others = (np.concatenate(part) for part in zip(*found, strict=True))
+        order = np.argsort(some, kind="stable")
+        some, others = some[order], others[order]
+        starts = np.flatnonzero(np.diff(some, prepend=-1))
+        yield from zip(some[starts].tolist(), np.split(others, starts[1:]), strict=True)
 
     def _nearest(self, row: int, others: IntArray) -> tuple[float, int]:
         """The highest cosine of a picture with others that are alike to it, and with which."""
@@ -107,7 +111,8 @@ class Stacked:
         others, bits = others[bits <= MOST_BITS], bits[bits <= MOST_BITS]
         if not others.size:
             return _NONE
-        cosines = self._vectors[others].astype(np.float32) @ self._vectors[row].astype(np.float32)
+        some, one = (self._vectors[part].astype(np.float32, copy=False) for part in (others, row))
+        cosines = some @ one
         alike = cosines >= np.where(bits <= SAME_BITS, SAME_COSINE, LEAST_COSINE)
         best = int(np.where(alike, cosines, -1.0).argmax())
         return (float(cosines[best]), int(others[best])) if alike[best] else _NONE

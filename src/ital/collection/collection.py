@@ -23,6 +23,7 @@ from ital.collection.pictures import Picture, UnreadableError
 from ital.collection.scan import Skipped, is_unicode, open_inside
 from ital.collection.store import EmptyError, Store, StoreError, Table
 from ital.engine import Engine
+from ital.groups import Groups
 from ital.pool import Pool
 from ital.search import Search
 
@@ -51,7 +52,10 @@ class Collection:
         self._engine = engine
         self._features, self._store, self._table = features, store, table
         self._addresses = addresses
-        self.state = None if table is None else (table.fingerprint, table.version, self._dimension)
+        self.state = None
+        if store is not None and table is not None:
+            found = stacks.written(store, table.fingerprint)
+            self.state = (table.fingerprint, table.version, self._dimension, found)
         """What it was read from: two that are equal hold the same pictures."""
 
     @classmethod
@@ -250,6 +254,11 @@ class Collection:
         order = np.argsort(centres, kind="stable")
         starts = np.flatnonzero(np.diff(centres[order])) + 1
         return [part.tolist() for part in np.split(self.ids[order], starts) if len(part) > 1]
+
+    @functools.cached_property
+    def groups(self) -> Groups:
+        """The stacks, in the form that many searches can share."""
+        return Groups.of(self.stacks, self.pool)
 
     @property
     def skipped(self) -> list[Skipped]:

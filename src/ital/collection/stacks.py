@@ -21,6 +21,7 @@ from ital.collection import mapped
 from ital.collection.alike import Hashes, Stacked
 from ital.collection.store import Store, Table
 from ital.durable import write_whole
+from ital.engine import one_blas_thread
 
 _AT_ONCE = 64
 """Pictures that are compared with all centres at a time."""
@@ -55,6 +56,13 @@ def load(store: Store, fingerprint: str) -> Stacks:
         with np.load(content, allow_pickle=False) as saved:
             return Stacks(saved["ids"], saved["contents"], saved["centres"])
     return _NONE
+
+
+def written(store: Store, fingerprint: str) -> int:
+    """When stacks were last found, in nanoseconds; 0 if they never were."""
+    with suppress(OSError):
+        return _path(store, fingerprint).stat().st_mtime_ns
+    return 0
 
 
 def update(store: Store, fingerprint: str) -> None:
@@ -95,8 +103,9 @@ def _updated(store: Store, table: Table, known: Stacks) -> Stacks:
 
 def join_all(stacked: Stacked, rows: IntArray) -> None:
     """Settle rows, however many, in memory that does not grow with their number."""
-    for start in range(0, len(rows), _AT_ONCE):
-        stacked.join(rows[start : start + _AT_ONCE])
+    with one_blas_thread():
+        for start in range(0, len(rows), _AT_ONCE):
+            stacked.join(rows[start : start + _AT_ONCE])
 
 
 def _first_of_content(contents: Hashes, centres: IntArray) -> IntArray:

@@ -100,6 +100,8 @@ class Picture(Schema):
     id: int
     name: str
     """Its path, from the folder of the collection on."""
+    stack: int = 1
+    """Pictures that show the same thing, this one among them."""
 
 
 class PicturePage(Schema):
