@@ -747,11 +747,8 @@ export interface components {
             id: number;
             /** Name */
             name: string;
-            /**
-             * Stack
-             * @default 1
-             */
-            stack: number;
+            /** Stack */
+            stack?: number;
         };
         /**
          * PicturePage
@@ -801,11 +798,8 @@ export interface components {
             id: number;
             /** Name */
             name: string;
-            /**
-             * Stack
-             * @default 1
-             */
-            stack: number;
+            /** Stack */
+            stack?: number;
             /** Rank */
             rank: number;
             /** Probability */
