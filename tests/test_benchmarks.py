@@ -83,6 +83,20 @@ def test_collection(tmp_path):
     assert report["rounds"]["128 float16"]["bytes"] == 256
 
 
+def test_stacks(tmp_path):
+    for number in range(8):
+        draw(tmp_path / "pictures" / f"{number}.png", number, (320, 240))
+    out = tmp_path / "stacks.json"
+    options = ("--size", "3000", "--dimension", "32", "--late", "50", "--repeats", "1")
+    printed = run("stacks.py", str(tmp_path / "pictures"), *options, "--out", str(out))
+    for letter in "abc":
+        assert f"({letter})" in printed
+    report = json.loads(out.read_text())
+    assert report["copies"]["copies"]["compressed"] == 1
+    assert report["copies"]["different"] == []
+    assert report["scale"]["centres"] < 3000
+
+
 def test_index(tmp_path):
     for number in range(20):
         draw(tmp_path / "pictures" / f"{number}.png", number)

@@ -19,6 +19,7 @@ from ital.census import Census
 from ital.checks import Identifier, IntArray, Row
 from ital.engine import Engine, one_blas_thread
 from ital.gaussian import FloatArray
+from ital.groups import Groups
 from ital.history import Asked, Event, History, labels_of
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
@@ -68,6 +69,9 @@ class Search:
         seed: for strategies that draw at random. The batch depends on it and on the answers alone.
         engine: where features and all that is known of each image are; on the threads of this
             machine if ``None``. A pool has its own.
+        groups: images that show the same thing, by lists of images or by an array with a number
+            for each image. Of a group one image is asked about, once, and the answer counts for
+            all of it (``answers``) until they get one of their own.
 
     """
 
@@ -82,6 +86,7 @@ class Search:
         noise: float = 1e-6,
         seed: int | None = None,
         engine: Engine | None = None,
+        groups: Any = None,
     ) -> None:
         _check_user(user)
         if seed is not None:
@@ -90,6 +95,7 @@ class Search:
         chosen = prior_of(base_rate)
         self._base_rate = chosen.base_rate
         pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
+        self.groups = None if groups is None else Groups.of(groups, pool)
         self.model = RelevanceModel(pool, Kernel.over(pool, length_scale, variance, noise), chosen)
         self._seed = secrets.randbits(64) if seed is None else int(seed)
         self._history = History()
@@ -147,6 +153,33 @@ class Search:
             if image in self.model.pool
         }
 
+    @property
+    @in_turn
+    def answers(self) -> dict[Identifier, bool | None]:
+        """The ``labels``, and those of images for which one of their group was answered.
+
+        If several were, what was said first of the group counts for the others.
+        """
+        labels, pool = self.labels, self.model.pool
+        if self.groups is None:
+            return labels
+        known = dict(labels)
+        for image, label in labels.items():
+            row = pool.row(image)
+            assert row is not None
+            for other in pool.identifiers(self.groups.members(row)).tolist():
+                known.setdefault(Identifier(other), label)
+        return known
+
+    @property
+    @in_turn
+    def candidates(self) -> Unlabelled:
+        """The rows that may be asked about."""
+        pool = self.model.pool
+        rows = [pool.row(image) for image in self._history.labels if image in pool]
+        known = np.array(rows, dtype=np.int64)
+        return Unlabelled.of(len(self), known if self.groups is None else self.groups.known(known))
+
     @in_turn
     def query(self, relevant: Any = (), irrelevant: Any = ()) -> None:
         """Say what is looked for: images by index, or vectors that are not in the pool, or both.
@@ -176,9 +209,7 @@ class Search:
         """
         k = checks.whole_number(k, "k", least=1)
         self._require_query("suggest")
-        pool = self.model.pool
-        known = [pool.row(image) for image in self._history.labels if image in pool]
-        candidates = Unlabelled.of(len(self), np.array(known, dtype=np.int64))
+        pool, candidates = self.model.pool, self.candidates
         if not len(candidates):
             raise RuntimeError(f"suggest has no image left to ask about: all {len(self)} are known")
         self.strategy.check_size(min(k, len(candidates)), "k")
@@ -334,17 +365,19 @@ class Search:
         features: npt.ArrayLike | Pool,
         adopt: bool = False,
         engine: Engine | None = None,
+        groups: Any = None,
     ) -> Search:
         """The search that was saved to ``path``, over the same features.
 
         A pool with identifiers may have gained and lost images since. What was said of images that
         are no longer there is kept, and counts again when they return. A search that is, or may
-        be, of another collection is refused unless ``adopt`` is true.
+        be, of another collection is refused unless ``adopt`` is true. ``groups`` are not saved.
         """
         pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
         saved = savefile.read(path, pool, adopt)
+        known = None if groups is None else Groups.of(groups, pool)
         with savefile.broken_if_it_fails(path):
-            search = cls(pool, **saved.settings)
+            search = cls(pool, **saved.settings, groups=known)
             search._learn(saved.events)
         return search
 

@@ -35,7 +35,10 @@ class TestCollections:
         assert page == {
             "total": 40,
             "offset": 38,
-            "pictures": [{"id": 39, "name": "38.png"}, {"id": 40, "name": "39.png"}],
+            "pictures": [
+                {"id": 39, "name": "38.png", "stack": 1},
+                {"id": 40, "name": "39.png", "stack": 1},
+            ],
         }
         assert client.get(url, params={"offset": 100}).json()["pictures"] == []
         for wrong in ({"limit": 0}, {"limit": 1001}, {"offset": -1}):

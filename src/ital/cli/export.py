@@ -74,6 +74,13 @@ def export(
     link: Annotated[
         bool, typer.Option("--link", help="Links to the pictures instead of copies.")
     ] = False,
+    stacks: Annotated[
+        str | None,
+        typer.Option(
+            help="Of results that show the same thing: whole, all of them if one is found, or "
+            "best, the first alone. Those that are found, if not given."
+        ),
+    ] = None,
     adopt: Annotated[
         bool, typer.Option("--adopt", help="Even if a search was saved over another collection.")
     ] = False,
@@ -91,13 +98,13 @@ def export(
         if dataset is not None:
             if out is not None:
                 raise ValueError("--out and --dataset are two ways to write: give one of them")
-            options = {"share": split, "seed": seed, "link": link}
+            options = {"share": split, "seed": seed, "link": link, "groups": opened.stacks}
             _dataset(opened, searches, adopt, (top, threshold), conflicts, dataset, layout, options)
             print_paths([dataset])
             return
         if len(searches) > 1:
             raise ValueError(f"several searches make a data set: {len(searches)} need --dataset")
-        _table(opened, searches[0], adopt, (top, threshold), what, kind, out)
+        _table(opened, searches[0], adopt, (top, threshold, stacks), what, kind, out)
     if out is not None:
         print_paths([out])
 
@@ -106,7 +113,7 @@ def _table(
     collection: Collection,
     saved: Path,
     adopt: bool,
-    which: tuple[int | None, float | None],
+    which: tuple[int | None, float | None, str | None],
     what: str,
     kind: str,
     out: Path | None,
@@ -124,7 +131,8 @@ def _table(
         raise ValueError(f"--format must be one of {', '.join(files)} without --out, got {kind!r}")
     left_out: list[Any] = []
     with Console(stderr=True).status("Looking over the pictures …"):
-        search = collection.load_search(saved, adopt)
+        groups = None if which[-1] is None else collection.groups
+        search = collection.load_search(saved, adopt, groups)
         rows: list[Any] = (
             saying.said(collection, search)
             if answers

@@ -58,6 +58,10 @@ def serve(
             "starts a Ray here and ends it. It opens the collection's files by their paths.",
         ),
     ] = None,
+    stacks: Annotated[
+        bool | None,
+        typer.Option(help="Ask about, and show, one of several pictures of the same thing."),
+    ] = None,
     index: Annotated[bool, typer.Option(help="Bring collections up to date first.")] = True,
     json_log: Annotated[bool, typer.Option("--json-log", help="Log as JSON lines.")] = False,
     browser: Annotated[
@@ -88,6 +92,7 @@ def serve(
             "token": token,
             "database": database,
             "ray": ray,
+            "stacks": stacks,
         }
         _serve([(folder, to) for folder in folders], given, index, browser)
 
@@ -120,7 +125,9 @@ def demo(
         if page:
             from ital.collection.store import in_cache
 
-            _serve([(pictures.folder, in_cache(pictures.folder))], {"port": port}, index=False)
+            # Drawings after one pattern would be taken for copies: docs/stacks.md.
+            given = {"port": port, "stacks": False}
+            _serve([(pictures.folder, in_cache(pictures.folder))], given, index=False)
             return
         with console.status("Asking …"):
             played = first.run(collection, pictures, like, rounds, batch)

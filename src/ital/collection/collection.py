@@ -16,7 +16,7 @@ from PIL import Image
 from ital import checks
 from ital.answers import Answer
 from ital.checks import Identifier, IntArray
-from ital.collection import mapped, pca, pictures
+from ital.collection import mapped, pca, pictures, stacks
 from ital.collection.encoder import Encoder, Vectors
 from ital.collection.identity import Entry
 from ital.collection.models import Model
@@ -25,6 +25,7 @@ from ital.collection.pictures import Picture, UnreadableError
 from ital.collection.scan import Skipped, open_inside
 from ital.collection.store import EmptyError, Store, StoreError, Table
 from ital.engine import Engine
+from ital.groups import Groups
 from ital.pool import Pool
 from ital.search import Search
 
@@ -53,7 +54,10 @@ class Collection:
         self._engine = engine
         self._features, self._store, self._table = features, store, table
         self._addresses = addresses
-        self.state = None if table is None else (table.fingerprint, table.version, self._dimension)
+        self.state = None
+        if store is not None and table is not None:
+            found = stacks.written(store, table.fingerprint)
+            self.state = (table.fingerprint, table.version, self._dimension, found)
         """What it was read from: two that are equal hold the same pictures."""
 
     @classmethod
@@ -152,13 +156,15 @@ class Collection:
         """
         return Search(self.pool, **kwargs)
 
-    def load_search(self, path: str | PathLike[str], adopt: bool = False) -> Search:
+    def load_search(
+        self, path: str | PathLike[str], adopt: bool = False, groups: Any = None
+    ) -> Search:
         """A search over the collection that was saved, whatever pictures came and went since.
 
         One of another collection is refused, for its identifiers mean other pictures; unless you
         ``adopt`` it, because you know that they mean the same.
         """
-        return Search.load(path, self.pool, adopt)
+        return Search.load(path, self.pool, adopt, groups=groups)
 
     def read_labels(self, path: str | PathLike[str]) -> dict[int, Answer]:
         """What a table says of pictures here: .csv, .parquet or .json, by path or identifier.
@@ -260,6 +266,24 @@ class Collection:
                 "elsewhere: give their own kind of vector to search.query"
             )
         return Encoder(model)
+
+    @functools.cached_property
+    def stacks(self) -> list[list[int]]:
+        """Pictures that show the same thing, copies and bursts: identifiers of two or more each.
+
+        They are found when a folder is indexed. Embeddings from elsewhere have none.
+        """
+        if self._store is None or self._table is None:
+            return []
+        centres = stacks.load(self._store, self._table.fingerprint).of(self.ids)
+        order = np.argsort(centres, kind="stable")
+        starts = np.flatnonzero(np.diff(centres[order])) + 1
+        return [part.tolist() for part in np.split(self.ids[order], starts) if len(part) > 1]
+
+    @functools.cached_property
+    def groups(self) -> Groups:
+        """The stacks, in the form that many searches can share."""
+        return Groups.of(self.stacks, self.pool)
 
     @property
     def skipped(self) -> list[Skipped]:

@@ -14,12 +14,14 @@ import numpy as np
 
 from ital import checks
 from ital.answers import Answer
+from ital.checks import IntArray
 from ital.collection import pictures, tables
 from ital.collection.collection import Collection
 from ital.collection.pictures import UnreadableError
 from ital.collection.scan import open_inside
 from ital.collection.store import Store
 from ital.durable import write_whole
+from ital.groups import Groups
 from ital.search import Search
 
 
@@ -37,21 +39,34 @@ class Found:
     """What was said of the picture: the word of an ``Answer``, or nothing."""
 
 
+STACKS = ("whole", "best")
+"""What can be taken of a stack."""
+
+
 def found(
-    collection: Collection, search: Search, top: int | None = None, threshold: float | None = None
+    collection: Collection,
+    search: Search,
+    top: int | None = None,
+    threshold: float | None = None,
+    stacks: str | None = None,
 ) -> list[Found]:
     """The best pictures first: the ``top`` ones, or all, or as many as a threshold leaves.
 
-    They are as many as there are of at least this probability, the first of the ranking.
+    They are as many as there are of at least this probability, the first of the ranking. Of a
+    stack of which one is among them, ``stacks`` takes the whole or the best alone; if ``None``,
+    those that are.
     """
-    results, labels = search.results(top), search.labels
+    if stacks not in (None, *STACKS):
+        raise ValueError(f"stacks must be {' or '.join(STACKS)}, got {stacks!r}")
+    results, answers, ranking = search.results(top), search.answers, search.ranking()
     above = len(results)
     if threshold is not None:
-        above = search.ranking().above(checks.probability(threshold, "threshold"))
-    ids, probabilities, means = (
-        column[:above] for column in (results.ids, results.probabilities, results.means)
-    )
-    columns = (ids, np.searchsorted(collection.ids, ids), probabilities, means)
+        above = min(above, ranking.above(checks.probability(threshold, "threshold")))
+    places = np.arange(above)
+    if stacks is not None:
+        places = _stacked(collection.groups, ranking.rows, above, stacks)
+    rows = ranking.rows[places]
+    columns = (collection.ids[rows], rows, ranking.probabilities[places], ranking.means[places])
     return [
         Found(
             rank,
@@ -59,12 +74,19 @@ def found(
             collection.paths[row],
             probability,
             mean,
-            Answer.of(labels[identifier]).value if identifier in labels else "",
+            Answer.of(answers[identifier]).value if identifier in answers else "",
         )
         for rank, (identifier, row, probability, mean) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True), start=1
         )
     ]
+
+
+def _stacked(groups: Groups, rows: IntArray, above: int, stacks: str) -> IntArray:
+    """Places in a ranking, of the stacks of its first rows."""
+    if stacks == "best":
+        return groups.best(rows[:above])
+    return np.flatnonzero(np.isin(groups.first[rows], groups.first[rows[:above]]))
 
 
 def to_csv(results: Sequence[Found]) -> str:

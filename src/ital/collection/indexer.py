@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ital.collection import identity, mapped, pca, pictures
+from ital.collection import identity, mapped, pca, phash, pictures, stacks
 from ital.collection.identity import Entry
 from ital.collection.models import Model, describe
 from ital.collection.reader import Read, hashing, reading
@@ -95,6 +95,7 @@ def index(
                 kept.write_about(pca={**kept.about.pca, model.fingerprint: dimension})
             with suppress(OSError):  # without, the collection takes longer to open
                 mapped.write(kept, model.fingerprint)
+            stacks.update(kept, model.fingerprint)
     return run.progress
 
 
@@ -121,8 +122,10 @@ class _Run:
         self.workers = workers
         self.progress = Progress()
         self.table = store.table(model.fingerprint)
-        if self.table is not None and kind is not None:
-            self.table.keep_in(kind)
+        if self.table is not None:
+            self.table.complete(phash.of_thumbnail)
+            if kind is not None:
+                self.table.keep_in(kind)
         self._pending: list[Row] = []
         self._committed = time.monotonic()
         self._written: set[int] = set()

@@ -144,14 +144,19 @@ def give_back() -> None:
         _trim(0)
 
 
-def thumbnail(image: Image.Image) -> bytes:
-    """A JPEG whose longer side has 256 pixels, or fewer if the picture has."""
+def shrunk(image: Image.Image) -> Image.Image:
+    """A picture whose longer side has 256 pixels, or fewer if it has."""
     longer = max(image.size)
-    if longer > THUMBNAIL:
-        width, height = (max(1, round(side * THUMBNAIL / longer)) for side in image.size)
-        image = image.resize((width, height), Image.Resampling.BILINEAR)
+    if longer <= THUMBNAIL:
+        return image
+    width, height = (max(1, round(side * THUMBNAIL / longer)) for side in image.size)
+    return image.resize((width, height), Image.Resampling.BILINEAR)
+
+
+def thumbnail(image: Image.Image) -> bytes:
+    """A picture as a JPEG, ``shrunk``."""
     stream = io.BytesIO()
-    image.save(stream, "JPEG", quality=85)
+    shrunk(image).save(stream, "JPEG", quality=85)
     return stream.getvalue()
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ital.collection import pictures
 from ital.collection.encoder import Encoder, Vectors
 from ital.collection.models import Model
+from ital.collection.phash import phash
 from ital.collection.pictures import UnreadableError
 from ital.collection.scan import File, Skipped, open_inside, reason
 
@@ -28,6 +29,8 @@ class Content:
     height: int
     thumbnail: bytes | None
     embedding: Vectors
+    phash: int | None = None
+    """What its copies have nearly the same, too; ``None`` where the picture was never seen."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,12 @@ class _Decoded:
     width: int
     height: int
     thumbnail: bytes
+    phash: int
 
     def described(self, vector: Vectors) -> Read | Skipped:
         if not np.isfinite(vector).all():
             return Skipped(self.file.path, "the model gives no vector", lasting=False)
-        content = Content(self.width, self.height, self.thumbnail, vector)
+        content = Content(self.width, self.height, self.thumbnail, vector, self.phash)
         return Read(self.file, self.hash, content)
 
 
@@ -97,8 +101,9 @@ class Reader:
         except OSError as error:
             return Skipped(file.path, reason(error), lasting=False)
         self._encoder.prepare(picture.image, out)
-        thumbnail = pictures.thumbnail(picture.image)
-        return _Decoded(file, digest, picture.width, picture.height, thumbnail)
+        small = pictures.shrunk(picture.image)
+        about = (picture.width, picture.height, pictures.thumbnail(small), phash(small))
+        return _Decoded(file, digest, *about)
 
 
 def reading(

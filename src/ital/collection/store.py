@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
@@ -42,6 +42,9 @@ _KEPT = timedelta(hours=1)
 """How long readers may go on with a version of a table that has been replaced."""
 
 
+_AT_ONCE = 4096
+"""Pictures that are read or written at a time where they are many."""
+
 _SMALL_FILES = 16
 """Files of a table that are few enough to be left alone."""
 
@@ -52,7 +55,7 @@ TYPES = ("float32", "float16")
 """In which embeddings may be kept."""
 
 _ENTRY = ("id", "path", "hash", "size", "modified")
-_CONTENT = ("width", "height", "thumbnail")
+_CONTENT = ("width", "height", "thumbnail", "phash")
 """Columns of an entry, and of its content beside the embedding."""
 
 
@@ -330,9 +333,25 @@ class Table:
         with self._store._failing_in_words("write to"):
             self._table.alter_columns(change)
 
+    def complete(self, phash: Callable[[bytes], int]) -> None:
+        """Give a table of an older version what it lacks: hashes, which ``phash`` makes of JPEGs.
+
+        Pictures that came without a thumbnail have none.
+        """
+        with self._store._failing_in_words("write to"):
+            if "phash" not in self._table.schema.names:
+                self._table.add_columns(pa.field("phash", pa.uint64()))
+            lacking = "phash is null and thumbnail is not null"
+            query = self._table.search().where(lacking).select(["id", "thumbnail"])
+            while len(found := query.limit(_AT_ONCE).to_arrow()):
+                hashes = [phash(content) for content in found["thumbnail"].to_pylist()]
+                column = pa.array(hashes, pa.uint64())
+                some = found.select(["id"]).append_column("phash", column)
+                self._table.merge_insert("id").when_matched_update_all().execute(some)
+
     def batches(self, *columns: str) -> Iterator[pa.RecordBatch]:
         """Some columns of all rows, in no particular order, a part at a time."""
-        yield from self._table.search().select(list(columns)).to_batches(batch_size=4096)
+        yield from self._table.search().select(list(columns)).to_batches(batch_size=_AT_ONCE)
 
     def entries(self) -> list[Entry]:
         """What is known of all pictures, by identifier."""
@@ -450,6 +469,7 @@ def _schema(embedding: pa.FixedSizeListType) -> pa.Schema:
             "thumbnail": pa.binary(),
             "embedding": embedding,
             "model": pa.string(),
+            "phash": pa.uint64(),
         }
     )
 

@@ -55,6 +55,17 @@ class Live:
     """With the revision at which it began. It outlives changes of the search."""
 
     @functools.cached_property
+    def shown(self) -> IntArray:
+        """Places in the ranking that are shown: of each stack the best."""
+        groups, ranking = self.search.groups, self.search.ranking()
+        return np.arange(len(ranking)) if groups is None else groups.best(ranking.rows)
+
+    def stack(self, row: int) -> IntArray:
+        """The rows of a stack, from one of them."""
+        groups = self.search.groups
+        return np.array([row]) if groups is None else groups.members(row)
+
+    @functools.cached_property
     def relevant(self) -> Estimate | None:
         return insight.relevant(self.search)
 
@@ -155,7 +166,7 @@ class Memory:
         """Have a batch to ask about; an empty one if nothing can be asked."""
         if live.batch is not None:
             return
-        if len(live.search.labels) >= len(live.search) or not live.search.model.is_informed:
+        if not live.search.model.is_informed or not len(live.search.candidates):
             live.batch = np.empty(0, np.int64)
             return
         with self._turn:
@@ -198,7 +209,8 @@ class Memory:
         """The search in memory, or a new one if that is over other pictures or by other rules."""
         live, scale = slot.live, schemas.Settings(**row.settings).length_scale
         if live is None or live.collection is not collection or live.scale != scale:
-            search = Search(collection.pool, length_scale=scale, seed=row.seed)
+            groups = self.served(row.collection).groups(collection)
+            search = Search(collection.pool, length_scale=scale, seed=row.seed, groups=groups)
             return Live(search, collection, scale, revision=-1)
         if live.revision == row.revision:
             return live

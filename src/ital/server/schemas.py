@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -39,6 +39,11 @@ def _check_name(name: str) -> str:
 def _number(key: object) -> object:
     """A key as a number: in JSON it is a text. Others that Python would take for it are not."""
     return int(key) if isinstance(key, str) and re.fullmatch(_NUMBER, key) else key
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    """Let clients make pictures of their own without a value: one with a default is demanded."""
+    del schema["default"]
 
 
 Identifier = Annotated[int, Field(ge=0, le=2**53)]
@@ -100,6 +105,8 @@ class Picture(Schema):
     id: int
     name: str
     """Its path, from the folder of the collection on."""
+    stack: Annotated[int, Field(ge=1, json_schema_extra=_without_default)] = 1
+    """Pictures that show the same thing, this one among them; it is always sent."""
 
 
 class PicturePage(Schema):

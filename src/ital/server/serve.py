@@ -37,7 +37,7 @@ def serve(
     with _listen(settings) as listener, one_blas_thread():
         database = Database(settings.database or _default_database())
         engine = None if settings.ray is None else _cluster(settings.ray)
-        served = [Served(folder, to, engine) for folder, to in folders]
+        served = [Served(folder, to, engine, settings.stacks) for folder, to in folders]
         # Before the indexers: FastAPI silences warnings while it reads our types, and another
         # thread that does the same, as imports do, would take that silence away.
         program = _Uvicorn(Server(settings, served, database))

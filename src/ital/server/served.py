@@ -15,6 +15,7 @@ from ital.collection.indexer import Progress
 from ital.collection.scan import Skipped
 from ital.collection.store import FOLDER, EmptyError, Store, StoreError
 from ital.engine import ClusterError, Engine
+from ital.groups import Groups
 from ital.server.problems import UnknownError
 
 _REOPEN_SECONDS, _REOPEN_PART = 5.0, 0.05
@@ -45,8 +46,14 @@ class _StoppedError(Exception):
 class Served:
     """A collection, as it is now. Pictures come and go while it is served."""
 
-    def __init__(self, folder: Path, to: Path | None = None, engine: Engine | None = None) -> None:
-        self.folder, self._engine = folder, engine
+    def __init__(
+        self,
+        folder: Path,
+        to: Path | None = None,
+        engine: Engine | None = None,
+        stacks: bool = True,
+    ) -> None:
+        self.folder, self._engine, self._stacks = folder, engine, stacks
         self.name = folder.resolve().name or str(folder.resolve())
         self.run = Run()
         self._store = Store.create(to or folder / FOLDER, folder)
@@ -71,6 +78,10 @@ class Served:
             raise UnknownError(f"the collection {self.name} has no pictures yet")
         return current
 
+    def groups(self, collection: Collection) -> Groups | None:
+        """The pictures that searches take for one."""
+        return collection.groups if self._stacks else None
+
     def reopen(self) -> None:
         """Take up what is on disk now, whoever wrote it."""
         try:
@@ -83,7 +94,8 @@ class Served:
             # Its identifiers mean other pictures.
             raise StoreError(f"the collection of {self.name} was made anew: start the server again")
         if self.current is None or opened.state != self.current.state:
-            opened.search()  # what all searches share is computed here, while nobody waits
+            # What all searches share is computed here, while nobody waits.
+            opened.search(groups=self.groups(opened))
             self.current = opened
 
     def renew(self) -> None:

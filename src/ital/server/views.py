@@ -57,7 +57,9 @@ def state(opened: Opened, settings: schemas.Settings) -> schemas.SearchState:
 def _pictures(live: Live, images: IntArray) -> list[schemas.Picture]:
     rows = [live.collection.pool.row(Identifier(int(one))) for one in images]
     return [
-        schemas.Picture(id=int(one), name=live.collection.paths[place])
+        schemas.Picture(
+            id=int(one), name=live.collection.paths[place], stack=len(live.stack(place))
+        )
         for one, place in zip(images, rows, strict=True)
         if place is not None
     ]
@@ -106,29 +108,49 @@ def _summary(live: Live) -> str:
 
 
 def results(opened: Opened, offset: int, limit: int) -> schemas.ResultPage:
-    """A window on the results, the best first."""
+    """A window on the results, the best first, and of each stack the best alone."""
+    shown = opened.live.shown
+    found = _results(opened.live, shown[offset : offset + limit], offset)
+    return schemas.ResultPage(
+        revision=opened.row.revision, total=len(shown), offset=offset, results=found
+    )
+
+
+def stack(opened: Opened, picture: int) -> schemas.ResultPage:
+    """All pictures of the stack of one, the best first."""
     live = opened.live
-    labels, ranking = live.search.labels, live.search.ranking()
-    window = slice(offset, offset + limit)
-    rows = ranking.rows[window]
+    row = live.collection.pool.row(Identifier(picture))
+    if row is None:
+        raise UnknownError(f"there is no picture {picture}")
+    places = np.flatnonzero(np.isin(live.search.ranking().rows, live.stack(row)))
+    return schemas.ResultPage(
+        revision=opened.row.revision,
+        total=len(places),
+        offset=0,
+        results=_results(live, places, 0),
+    )
+
+
+def _results(live: Live, places: IntArray, before: int) -> list[schemas.Result]:
+    """What is at some places of the ranking; so many others are shown before them."""
+    answers, ranking = live.search.answers, live.search.ranking()
+    rows = ranking.rows[places]
     ids = live.collection.pool.identifiers(rows)
-    columns = (rows, ids, ranking.probabilities[window], ranking.means[window])
-    found = [
+    columns = (rows, ids, ranking.probabilities[places], ranking.means[places])
+    return [
         schemas.Result(
             id=identifier,
             name=live.collection.paths[place],
+            stack=len(live.stack(place)),
             rank=rank,
             probability=probability,
             mean=mean,
-            label=Answer.of(labels[identifier]).value if identifier in labels else None,
+            label=Answer.of(answers[identifier]).value if identifier in answers else None,
         )
         for rank, (place, identifier, probability, mean) in enumerate(
-            zip(*(column.tolist() for column in columns), strict=True), start=offset + 1
+            zip(*(column.tolist() for column in columns), strict=True), start=before + 1
         )
     ]
-    return schemas.ResultPage(
-        revision=opened.row.revision, total=len(live.search), offset=offset, results=found
-    )
 
 
 def thresholds(opened: Opened) -> schemas.Thresholds:

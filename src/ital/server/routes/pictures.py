@@ -58,9 +58,16 @@ def picture_page(served: OneOf, offset: Offset = 0, limit: Limit = 200) -> schem
     collection = served.current
     if collection is None:
         return schemas.PicturePage(total=0, offset=offset, pictures=[])
-    names = collection.paths[offset : offset + limit]
-    ids = collection.ids[offset : offset + limit].tolist()
-    found = [schemas.Picture(id=one, name=name) for one, name in zip(ids, names, strict=True)]
+    groups = served.groups(collection)
+    rows = range(offset, min(len(collection), offset + limit))
+    found = [
+        schemas.Picture(
+            id=int(collection.ids[row]),
+            name=collection.paths[row],
+            stack=1 if groups is None else len(groups.members(row)),
+        )
+        for row in rows
+    ]
     return schemas.PicturePage(total=len(collection), offset=offset, pictures=found)
 
 

@@ -88,9 +88,16 @@ def change_settings(s: Text, body: schemas.SettingsChange, server: Shared) -> sc
 
 @router.get("/searches/{s}/results", responses=MISSING)
 def results(s: Text, server: Shared, offset: Offset = 0, limit: Limit = 200) -> schemas.ResultPage:
-    """A window on the results, the best first."""
+    """A window on the results, the best first; of pictures that show the same thing, one."""
     with server.searches.memory.open(s) as opened:
         return views.results(opened, offset, limit)
+
+
+@router.get("/searches/{s}/stacks/{picture}", responses=MISSING)
+def stack(s: Text, picture: PictureId, server: Shared) -> schemas.ResultPage:
+    """All pictures that show the same thing as one does, the best first."""
+    with server.searches.memory.open(s) as opened:
+        return views.stack(opened, picture)
 
 
 @router.get("/searches/{s}/thresholds", responses=MISSING)
@@ -145,11 +152,12 @@ def export(
     format: Literal["csv", "json", "paths", "paths0", "zip"] = "csv",  # noqa: A002  (in the API)
     threshold: Annotated[float | None, Query(ge=0, le=1)] = None,
     top: Annotated[int | None, Query(ge=1, le=2**31)] = None,
+    stacks: Literal["whole", "best"] | None = None,
 ) -> Response:
     """Results to keep, the best first. Paths have a line each, or in paths0 a NUL after each."""
     with server.searches.memory.open(s) as opened:
         live = opened.live
         if not live.search.model.is_informed:
             raise RefusedError("the pictures that this search began with have gone")
-        listed = found(live.collection, live.search, top, threshold)
+        listed = found(live.collection, live.search, top, threshold, stacks)
     return exports.download(format, listed, live.collection.root, f"ital-{s}")

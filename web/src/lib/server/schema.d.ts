@@ -405,9 +405,29 @@ export interface paths {
         };
         /**
          * Results
-         * @description A window on the results, the best first.
+         * @description A window on the results, the best first; of pictures that show the same thing, one.
          */
         get: operations["results_api_v1_searches__s__results_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/searches/{s}/stacks/{picture}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stack
+         * @description All pictures that show the same thing as one does, the best first.
+         */
+        get: operations["stack_api_v1_searches__s__stacks__picture__get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -880,6 +900,8 @@ export interface components {
             id: number;
             /** Name */
             name: string;
+            /** Stack */
+            stack?: number;
         };
         /**
          * PicturePage
@@ -929,6 +951,8 @@ export interface components {
             id: number;
             /** Name */
             name: string;
+            /** Stack */
+            stack?: number;
             /** Rank */
             rank: number;
             /** Probability */
@@ -2499,6 +2523,56 @@ export interface operations {
             };
         };
     };
+    stack_api_v1_searches__s__stacks__picture__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                s: string;
+                picture: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResultPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     thresholds_api_v1_searches__s__thresholds_get: {
         parameters: {
             query?: never;
@@ -2704,6 +2778,7 @@ export interface operations {
                 format?: "csv" | "json" | "paths" | "paths0" | "zip";
                 threshold?: number | null;
                 top?: number | null;
+                stacks?: ("whole" | "best") | null;
             };
             header?: never;
             path: {
