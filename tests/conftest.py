@@ -6,7 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
+
+from ital.collection import index
 
 settings.register_profile(
     "ital",
@@ -30,10 +33,20 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory) -> Path:
+    """A folder for what takes long to make, of all processes that run these tests together."""
+    own = tmp_path_factory.getbasetemp()
+    folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    (folder / "shared").mkdir(exist_ok=True)
+    return folder / "shared"
+
+
 @pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory) -> Iterator[Path]:
+def cache(shared, tmp_path_factory) -> Iterator[Path]:
     """Cache and data folders of the tests' own, for this process and those that it starts."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = shared / "cache"
+    folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
@@ -55,6 +68,14 @@ def corel(data_folder) -> Path:
     if not folder.is_dir():
         pytest.skip(f"there are no photographs in {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def corel_store(corel, shared) -> Path:
+    """Their collection, with the default model."""
+    with FileLock(shared / "corel.lock"):
+        index(corel, shared / "corel")  # opens nothing that is there already
+    return shared / "corel"
 
 
 @pytest.fixture(scope="session")

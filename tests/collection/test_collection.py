@@ -359,10 +359,9 @@ def test_features_are_mapped_or_held_once(tmp_path):
         assert 0.9 < taken() < 2.5
 
 
-def test_photographs_of_one_kind_are_found(corel, tmp_path):
+def test_photographs_of_one_kind_are_found(corel_store):
     """Corel-1k with a perfect user: 5 queries of each kind, 5 rounds of 4, nothing tuned."""
-    index(corel, tmp_path / "store")
-    collection = Collection.open(tmp_path / "store")
+    collection = Collection.open(corel_store)
     kinds = np.array([int(path[:4]) // 100 for path in collection.paths])
     scale = collection.pool.median_distance()
     before, after = [], []

@@ -7,7 +7,6 @@ import re
 import numpy as np
 from fastapi.testclient import TestClient
 
-from ital.collection import index
 from ital.evaluation.metrics import average_precision
 from ital.server import Server, ServerSettings, create_app
 from ital.server.database import Database, sqlite_url
@@ -33,11 +32,10 @@ def test_it_keeps_its_policy(client):
     assert not re.search(r"<style|style=|<script(?![^>]*src=)|https?://", text)
 
 
-def test_a_simulated_user_over_http(corel, tmp_path):
-    """Corel-1k: five queries of each kind, five rounds of four, by the API alone."""
-    index(corel, tmp_path / "store")
+def test_a_simulated_user_over_http(corel, corel_store, tmp_path):
+    """Corel-1k: two queries of each kind, five rounds of four, by the API alone."""
     database = Database(sqlite_url(tmp_path / "searches.sqlite"))
-    server = Server(ServerSettings(), [Served(corel, tmp_path / "store")], database)
+    server = Server(ServerSettings(), [Served(corel, corel_store)], database)
     rng = np.random.default_rng(0)
     precisions = []
     with TestClient(create_app(server), base_url="http://localhost") as client:
@@ -46,7 +44,7 @@ def test_a_simulated_user_over_http(corel, tmp_path):
         kinds = {one["id"]: int(one["name"][:4]) // 100 for one in pages["pictures"]}
         for kind in range(10):
             own = [one for one in kinds if kinds[one] == kind]
-            for query in rng.choice(own, 5, replace=False).tolist():
+            for query in rng.choice(own, 2, replace=False).tolist():
                 body = {"collection": collection["id"], "relevant": [query]}
                 state = client.post(f"{API}/searches", json=body).json()
                 for number in range(5):
