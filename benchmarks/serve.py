@@ -18,6 +18,8 @@
 (f) A million pictures, in half precision unless told otherwise: from the start of the server until
     it answers, and until a search has begun; the median of several times. Then the same as in (a).
     Its collection takes 3 GB and minutes to make; a folder that is given keeps it for later runs.
+(g) 200,000 pictures, of which 500 are marked in one request, and that is undone: until the next
+    batch over HTTP, as a multiple of the library's own; medians of several searches.
 """
 
 from __future__ import annotations
@@ -39,9 +41,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -147,10 +150,21 @@ class Person:
 
     def answer(self) -> float:
         """Seconds from answers to the next batch."""
-        said = {one["id"]: "yes" if one["id"] % 3 == 0 else "no" for one in self._state["batch"]}
-        change = {"revision": self._state["revision"], "key": os.urandom(8).hex(), "answers": said}
+        return self.mark([one["id"] for one in self._state["batch"]])
+
+    def mark(self, pictures: Iterable[int]) -> float:
+        """Seconds from answers about any pictures to the next batch."""
+        said = {int(one): "yes" if one % 3 == 0 else "no" for one in pictures}
+        return self._change("answers", answers=said)
+
+    def undo(self) -> float:
+        """Seconds until the last answers are taken back, and there is a batch again."""
+        return self._change("undo")
+
+    def _change(self, what: str, **content: Any) -> float:
+        change = {"revision": self._state["revision"], "key": os.urandom(8).hex(), **content}
         begun = time.perf_counter()
-        response = self._client.post(f"/searches/{self._state['id']}/answers", json=change)
+        response = self._client.post(f"/searches/{self._state['id']}/{what}", json=change)
         seconds = time.perf_counter() - begun
         response.raise_for_status()
         self._state = response.json()
@@ -196,6 +210,33 @@ def _compared(library: list[float], server: list[float]) -> dict[str, float]:
         low, high = np.quantile(seconds, [0.25, 0.75])
         found |= {f"{name}_low": float(low), f"{name}_high": float(high)}
     return found
+
+
+def marking(folder: Path, count: int, times: int) -> dict[str, dict[str, float]]:
+    """Seconds until there is a next batch after many answers at once, and after their undo."""
+    collection = ital.Collection.open(folder)
+    many = np.random.default_rng(0).choice(len(collection.pool), count, replace=False) + 1
+    library: dict[str, list[float]] = {"many answers": [], "their undo": []}
+    server: dict[str, list[float]] = {"many answers": [], "their undo": []}
+    with serving(folder) as url:
+        for number in range(times):
+            search = collection.search(seed=number)
+            search.query(relevant=[1])
+            person = Person(url, 1)
+            answers = {int(one): bool(one % 3 == 0) for one in many}
+            library["many answers"].append(_timed(search, partial(search.answer, answers)))
+            server["many answers"].append(person.mark(many))
+            library["their undo"].append(_timed(search, search.undo))
+            server["their undo"].append(person.undo())
+    return {name: _compared(library[name], server[name]) for name in library}
+
+
+def _timed(search: ital.Search, change: Callable[[], object]) -> float:
+    """Seconds of a change, and until there is a batch after it."""
+    begun = time.perf_counter()
+    change()
+    search.suggest(4)
+    return time.perf_counter() - begun
 
 
 def opening(folder: Path, times: int) -> dict[str, float]:
@@ -466,7 +507,18 @@ def part_f(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     return {"million": {"opening": one, "against_library": report}}
 
 
-PARTS = {"a": part_a, "b": part_b, "c": part_c, "d": part_d, "e": part_e, "f": part_f}
+def part_g(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    report = marking(large(arguments, folder), arguments.many, arguments.searches)
+    for name, one in report.items():
+        print(
+            f"(g) {arguments.large:,} pictures, {arguments.many} marked at once, {name}: "
+            f"{one['server']:.2f} s over HTTP, {one['library']:.2f} s by the library: "
+            f"{one['ratio']:.2f}x"
+        )
+    return {"marking": report}
+
+
+PARTS = {"a": part_a, "b": part_b, "c": part_c, "d": part_d, "e": part_e, "f": part_f, "g": part_g}
 
 
 def main() -> None:
@@ -485,6 +537,8 @@ def main() -> None:
     parser.add_argument("--clicks", type=int, default=5, help="rounds of (c)")
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--times", type=int, default=7)
+    parser.add_argument("--many", type=int, default=500, help="pictures that (g) marks at once")
+    parser.add_argument("--searches", type=int, default=3, help="of (g)")
     parser.add_argument("--folder", type=Path, help="where (f) makes its pictures, or finds them")
     parser.add_argument("--out", type=Path, help="where to write JSON")
     arguments = parser.parse_args()

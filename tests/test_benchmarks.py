@@ -113,7 +113,16 @@ def test_serve(tmp_path):
     out = tmp_path / "serve.json"
     sizes = ("--large", "300", "--small", "200", "--million", "400", "--dimension", "8")
     sizes += ("--users", "2", "--rounds", "2", "--frames", "20", "--requests", "20", "--times", "1")
-    sizes += ("--clicks", "1", "--parts", "abcdef", "--folder", str(tmp_path / "million"))
+    sizes += (
+        "--clicks",
+        "1",
+        "--parts",
+        "abcdefg",
+        "--many",
+        "50",
+        "--folder",
+        str(tmp_path / "million"),
+    )
     printed = run("serve.py", *sizes, "--out", str(out))
     report = json.loads(out.read_text())
     for measured in (report, report["million"]):
@@ -124,4 +133,5 @@ def test_serve(tmp_path):
     assert report["many_users"]["failures"] == 0
     assert "over 100 ms" in printed or report["scrolling"] is None
     assert report["keep_alive"]["thumbnails"] > 0
+    assert report["marking"].keys() == {"many answers", "their undo"}
     assert report["filling"] is None or report["filling"]["thumbnails"] > 1

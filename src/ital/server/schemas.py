@@ -229,7 +229,8 @@ class Answers(Change):
         dict[Annotated[Identifier, BeforeValidator(_number)], Answer],
         Field(
             min_length=1,
-            max_length=1000,
+            # A thousand that were marked at once, and the answers to a batch that go with them.
+            max_length=1024,
             json_schema_extra={"propertyNames": {"pattern": f"^({_NUMBER})$"}},
         ),
     ]

@@ -57,6 +57,14 @@ export class PagedList<T> {
     await Promise.all([...pages].map((page) => this.#load(page)));
   }
 
+  /** All items of `[first, end)`; those of pages that are not held are fetched, and missing if they cannot be read. */
+  async between(first: number, end: number): Promise<T[]> {
+    const indices = Array.from({ length: end - first }, (_, i) => first + i);
+    const pages = new Set(indices.map((index) => Math.floor(index / PAGE)));
+    await Promise.all([...pages].filter((page) => !this.#pages.has(page)).map((page) => this.#load(page)));
+    return indices.flatMap((index) => this.get(index) ?? []);
+  }
+
   retry(): void {
     this.#failed.clear();
     this.changed();

@@ -48,6 +48,12 @@ export class Examples {
     this.#set(this.of(picture.id) === relevant ? others : [...others, { picture, relevant }]);
   }
 
+  /** Mark many pictures the same way, whatever they were marked before. */
+  markAll(pictures: Iterable<Picture>, relevant: boolean): void {
+    const marked = new Map([...pictures].map((picture) => [picture.id, { picture, relevant }]));
+    this.#set([...this.#list.filter((example) => !marked.has(example.picture.id)), ...marked.values()]);
+  }
+
   clear(): void {
     this.#set([]);
   }

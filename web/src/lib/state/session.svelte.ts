@@ -94,8 +94,14 @@ export class Session implements OutboxHost {
    * may ask about other pictures.
    */
   label(id: number, answer: Answer): void {
-    this.said = new Map([...this.said, [id, answer]]);
-    this.#send(drafts.withAnswer(this.draft, id, answer));
+    this.labelAll([id], answer);
+  }
+
+  /** Say the same of many pictures, in one change. */
+  labelAll(ids: Iterable<number>, answer: Answer): void {
+    const given = new Map([...ids].map((id) => [id, answer]));
+    this.said = new Map([...this.said, ...given]);
+    this.#send(new Map([...this.draft, ...given]));
   }
 
   /** The results that are shown know all that was said. */

@@ -46,6 +46,14 @@ describe("PagedList", () => {
     expect([PAGE - 1, PAGE, 2 * PAGE].map((index) => pages.get(index))).toEqual([PAGE - 1, PAGE, 2 * PAGE]);
   });
 
+  it("gives all items of a range, of which only missing pages are fetched", async () => {
+    const { fetch, pages } = numbers();
+    await pages.load(0, 1);
+    expect(await pages.between(PAGE - 1, PAGE + 2)).toEqual([PAGE - 1, PAGE, PAGE + 1]);
+    expect(fetch).toHaveBeenCalledTimes(2);
+    expect(await numbers(true).pages.between(0, 3)).toEqual([]);
+  });
+
   it("finds something among what it holds", async () => {
     const { pages } = numbers();
     await pages.load(PAGE, PAGE + 1);

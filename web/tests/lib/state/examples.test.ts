@@ -23,6 +23,14 @@ describe("Examples", () => {
     expect(examples.list).toEqual([]);
   });
 
+  it("are marked many at once, whatever they were before", () => {
+    const examples = Examples.of("e");
+    examples.mark(picture(1), true);
+    examples.mark(picture(2), false);
+    examples.markAll([picture(1), picture(2), picture(3)], true);
+    expect([examples.relevant, examples.irrelevant]).toEqual([[1, 2, 3], []]);
+  });
+
   it("are there again after a reload, until they are cleared", () => {
     Examples.of("d").mark(picture(7), true);
     expect(new Examples("d").relevant).toEqual([7]);

@@ -72,6 +72,17 @@ describe("Session", () => {
     expect(world.sent[0]?.body.answers).toEqual({ "1": "yes", "99": "no" });
   });
 
+  it("sends what is said of many pictures in one change", async () => {
+    const world = server([[1, 2], [3, 4]]);
+    const session = await opened();
+    session.answer(1, "yes");
+    session.labelAll([97, 98, 99], "no");
+    expect(session.said).toEqual(new Map([[97, "no"], [98, "no"], [99, "no"]]));
+    await vi.waitFor(() => expect(session.state?.revision).toBe(1));
+    expect(world.sent).toHaveLength(1);
+    expect(world.sent[0]?.body.answers).toEqual({ "1": "yes", "97": "no", "98": "no", "99": "no" });
+  });
+
   it("takes back unsent answers before rounds", async () => {
     const world = server([[1, 2], [3, 4]]);
     const session = await opened();
