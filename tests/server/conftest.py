@@ -20,11 +20,6 @@ from ital.server.serve import _listen, _Uvicorn
 from ital.server.served import Served
 
 
-def by_themselves(folder: Path) -> Served:
-    """A collection without stacks: to the network, some of the blurs that are drawn are copies."""
-    return Served(folder, stacks=False)
-
-
 @pytest.fixture(scope="session")
 def indexed(tmp_path_factory) -> Path:
     """Pictures that were indexed once, for all tests that change nothing about them."""
@@ -103,7 +98,7 @@ def address(request, tmp_path) -> str:
 @pytest.fixture
 def server(indexed, tmp_path):
     database = Database(sqlite_url(tmp_path / "searches.sqlite"))
-    one = Server(ServerSettings(), [by_themselves(indexed)], database)
+    one = Server(ServerSettings(), [Served(indexed)], database)
     yield one
     one.close()
 
@@ -117,7 +112,7 @@ def make_client(tmp_path):
         if index:
             update(folder)
         database = Database(sqlite_url(tmp_path / "searches.sqlite"))
-        server = Server(ServerSettings(**settings), [by_themselves(folder)], database)
+        server = Server(ServerSettings(**settings), [Served(folder)], database)
         with TestClient(create_app(server), base_url="http://localhost") as client:
             yield client
 
@@ -131,7 +126,7 @@ def listen(indexed, tmp_path):
     @contextmanager
     def make(folder=indexed, **settings):
         database = Database(sqlite_url(tmp_path / "searches.sqlite"))
-        server = Server(ServerSettings(port=0, **settings), [by_themselves(folder)], database)
+        server = Server(ServerSettings(port=0, **settings), [Served(folder)], database)
         with _listen(server.settings) as listener:
             running = _Uvicorn(server)
             thread = threading.Thread(target=running.run, args=([listener],))

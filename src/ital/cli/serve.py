@@ -60,7 +60,10 @@ def serve(
     ] = None,
     stacks: Annotated[
         bool | None,
-        typer.Option(help="Ask about, and show, one of several pictures of the same thing."),
+        typer.Option(
+            help="Ask about, and show, one of several pictures of the same thing; each, if not "
+            "given."
+        ),
     ] = None,
     index: Annotated[bool, typer.Option(help="Bring collections up to date first.")] = True,
     json_log: Annotated[bool, typer.Option("--json-log", help="Log as JSON lines.")] = False,
@@ -125,9 +128,7 @@ def demo(
         if page:
             from ital.collection.store import in_cache
 
-            # Drawings after one pattern would be taken for copies: docs/stacks.md.
-            given = {"port": port, "stacks": False}
-            _serve([(pictures.folder, in_cache(pictures.folder))], given, index=False)
+            _serve([(pictures.folder, in_cache(pictures.folder))], {"port": port}, index=False)
             return
         with console.status("Asking …"):
             played = first.run(collection, pictures, like, rounds, batch)

@@ -51,7 +51,7 @@ class Served:
         folder: Path,
         to: Path | None = None,
         engine: Engine | None = None,
-        stacks: bool = True,
+        stacks: bool = False,
     ) -> None:
         self.folder, self._engine, self._stacks = folder, engine, stacks
         self.name = folder.resolve().name or str(folder.resolve())
