@@ -30,7 +30,7 @@ __all__ = [
     "UserModel",
     "strategies",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "USERS": "ital.user",
