@@ -28,6 +28,7 @@ class Content:
     height: int
     thumbnail: bytes | None
     embedding: Vectors
+    taken: int | None = None
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,12 @@ class _Decoded:
     width: int
     height: int
     thumbnail: bytes
+    taken: int | None
 
     def described(self, vector: Vectors) -> Read | Skipped:
         if not np.isfinite(vector).all():
             return Skipped(self.file.path, "the model gives no vector", lasting=False)
-        content = Content(self.width, self.height, self.thumbnail, vector)
+        content = Content(self.width, self.height, self.thumbnail, vector, self.taken)
         return Read(self.file, self.hash, content)
 
 
@@ -98,7 +100,7 @@ class Reader:
             return Skipped(file.path, reason(error), lasting=False)
         self._encoder.prepare(picture.image, out)
         thumbnail = pictures.thumbnail(picture.image)
-        return _Decoded(file, digest, picture.width, picture.height, thumbnail)
+        return _Decoded(file, digest, picture.width, picture.height, thumbnail, picture.taken)
 
 
 def reading(

@@ -8,6 +8,7 @@ from ital import insight
 from ital.checks import Identifier
 from ital.insight import Estimate
 from ital.server import schemas
+from ital.server.arrangement import Arrangement
 from ital.server.database import EventRow, SearchRow
 from ital.server.live import Live, Opened
 from ital.server.problems import UnknownError
@@ -104,14 +105,17 @@ def _summary(live: Live) -> str:
     return f"{match}; the next round {teach}."
 
 
-def results(opened: Opened, offset: int, limit: int) -> schemas.ResultPage:
-    """A window on the results, the best first."""
+def results(
+    opened: Opened, offset: int, limit: int, arrangement: Arrangement
+) -> schemas.ResultPage:
+    """A window on the results, in the order that is asked for."""
     live = opened.live
     labels, ranking = live.search.labels, live.search.ranking()
-    window = slice(offset, offset + limit)
+    places = arrangement.places(ranking, live.collection)
+    window = places[offset : offset + limit]
     rows = ranking.rows[window]
     ids = live.collection.pool.identifiers(rows)
-    columns = (rows, ids, ranking.probabilities[window], ranking.means[window])
+    columns = (window + 1, rows, ids, ranking.probabilities[window], ranking.means[window])
     found = [
         schemas.Result(
             id=identifier,
@@ -121,12 +125,12 @@ def results(opened: Opened, offset: int, limit: int) -> schemas.ResultPage:
             mean=mean,
             label=_SAID[labels[identifier]] if identifier in labels else None,
         )
-        for rank, (place, identifier, probability, mean) in enumerate(
-            zip(*(column.tolist() for column in columns), strict=True), start=offset + 1
+        for rank, place, identifier, probability, mean in zip(
+            *(column.tolist() for column in columns), strict=True
         )
     ]
     return schemas.ResultPage(
-        revision=opened.row.revision, total=len(live.search), offset=offset, results=found
+        revision=opened.row.revision, total=len(places), offset=offset, results=found
     )
 
 
