@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import struct
 import warnings
+from datetime import UTC, datetime
 
 import numpy as np
 import pillow_heif
@@ -120,6 +121,24 @@ def test_a_disk_that_fails_is_not_a_picture_that_is_broken():
     with pytest.raises(OSError, match="Input/output error") as caught:
         decode(Disk(content))
     assert caught.value.errno == 5
+
+
+def test_when_it_was_taken():
+    exif = Image.Exif()
+    exif[0x0132] = "2024:05:06 07:08:09"
+    wanted = int(datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC).timestamp()) * 10**9
+    assert decode(saved(quarters(), "JPEG", exif=exif)).taken == wanted
+    exif.get_ifd(0x8769)[0x9003] = "2020:01:01 00:00:00"
+    wanted = int(datetime(2020, 1, 1, tzinfo=UTC).timestamp()) * 10**9
+    assert decode(saved(quarters(), "JPEG", exif=exif)).taken == wanted
+
+
+@pytest.mark.parametrize("said", ["0000:00:00 00:00:00", "    :  :     :  :  ", "yesterday"])
+def test_a_camera_without_a_clock(said):
+    exif = Image.Exif()
+    exif[0x0132] = said
+    assert decode(saved(quarters(), "JPEG", exif=exif)).taken is None
+    assert decode(saved(quarters(), "PNG")).taken is None
 
 
 @pytest.mark.parametrize("exif", [b"Exif\x00\x00nonsense", b"Exif\x00\x00II*\x00\xff\xff\xff\xff"])

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import warnings
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -55,6 +56,29 @@ def test_rows_are_replaced_whole(store):
     table.write([row(2, path="moved.png")], new=False)
     assert len(table) == 2
     equal(table.rows([2])[2], row(2, path="moved.png"))
+
+
+def test_when_pictures_were_taken_or_else_written(store):
+    table = store.create_table("f", 3)
+    said = replace(row(2), content=replace(row(2).content, taken=99))
+    table.write([row(1), said], new=True)
+    assert table.rows([2])[2].content.taken == 99
+    assert table.taken(np.array([1, 2])).tolist() == [7, 99]
+
+
+def test_a_table_of_before_that_was_asked_for(store):
+    table = store.create_table("f", 3)
+    table.write([row(1), row(2)], new=True)
+    table._table.drop_columns(["taken"])
+    old = Store(store.folder).table("f")
+    assert old.taken(np.array([1, 2])).tolist() == [7, 7]
+    equal(old.rows([1])[1], row(1))
+    said = replace(row(2), content=replace(row(2).content, taken=99))
+    old.write([said], new=False)
+    old.write([row(3)], new=True)
+    again = Store(store.folder).table("f")
+    assert again.taken(np.array([1, 2, 3])).tolist() == [7, 99, 7]
+    assert [one.content.taken for one in again.rows([1, 2, 3]).values()].count(None) == 2
 
 
 def test_embeddings_are_rounded_to_the_type_of_the_table(store):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from ital.server.collections import Served
 from making import draw
 from PIL import Image
 from serving import API, answers, finished
@@ -16,6 +15,7 @@ from serving import API, answers, finished
 from ital.collection import index
 from ital.server import Server, ServerSettings, create_app
 from ital.server.database import Database, sqlite_url
+from ital.server.served import Served
 
 
 @pytest.fixture

@@ -236,6 +236,13 @@ class Collection:
         vector: Vectors = vectors[0]
         return vector
 
+    @functools.cached_property
+    def taken(self) -> IntArray:
+        """When pictures were taken, as far as that is known: see ``Table.taken``."""
+        if self._table is None:
+            return np.full(len(self.ids), -1)
+        return self._table.taken(self.ids)
+
     @property
     def least_pixels(self) -> int:
         """What the model wants a picture to have on its shorter side."""

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import IO
 
 import numpy as np
@@ -32,6 +33,9 @@ _STRIP = 4_000_000
 """Pixels of a large picture that are converted at a time."""
 
 _ORIENTATION = 0x0112
+_EXIF, _TAKEN, _WRITTEN = 0x8769, 0x9003, 0x0132
+"""Where EXIF says when a picture was taken, and when its file was written."""
+
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -70,6 +74,8 @@ class Picture:
     image: Image.Image
     width: int
     height: int
+    taken: int | None = None
+    """When it was taken by its EXIF, in nanoseconds since 1970 by the clock of the camera."""
 
 
 class _Quiet:
@@ -175,12 +181,12 @@ def _decoded(image: Image.Image, least: int, most: int = MAX_PIXELS) -> Picture:
         small = _reduced(image, factor) if large else _rgb(image, _white_point(image))
         if image.format == "TIFF":
             width, height = image.size  # Pillow has turned it
-        turn = _UPRIGHT.get(_orientation(image))
+        turn, taken = _UPRIGHT.get(_orientation(image)), _taken(image)
     if turn is not None:
         small = small.transpose(turn)
         if turn not in (_UPRIGHT[2], _UPRIGHT[3], _UPRIGHT[4]):
             width, height = height, width
-    return Picture(small, width, height)
+    return Picture(small, width, height, taken)
 
 
 @contextmanager
@@ -200,6 +206,17 @@ def _orientation(image: Image.Image) -> int:
     except Exception:  # a picture is worth having without its EXIF, however broken that is
         return 1
     return orientation if isinstance(orientation, int) else 1
+
+
+def _taken(image: Image.Image) -> int | None:
+    try:
+        exif = image.getexif()
+        said = exif.get_ifd(_EXIF).get(_TAKEN) or exif.get(_WRITTEN)
+        # EXIF knows no time zone.
+        moment = datetime.strptime(str(said)[:19], "%Y:%m:%d %H:%M:%S").replace(tzinfo=UTC)
+    except Exception:  # as above; and a camera whose clock was never set says 0000:00:00
+        return None
+    return int(moment.timestamp()) * 10**9
 
 
 def _reduced(image: Image.Image, factor: int) -> Image.Image:

@@ -31,6 +31,7 @@ class Content:
     embedding: Vectors
     phash: int | None = None
     """What its copies have nearly the same, too; ``None`` where the picture was never seen."""
+    taken: int | None = None
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,13 @@ class _Decoded:
     height: int
     thumbnail: bytes
     phash: int
+    taken: int | None
 
     def described(self, vector: Vectors) -> Read | Skipped:
         if not np.isfinite(vector).all():
             return Skipped(self.file.path, "the model gives no vector", lasting=False)
-        content = Content(self.width, self.height, self.thumbnail, vector, self.phash)
+        about = (self.width, self.height, self.thumbnail, vector, self.phash, self.taken)
+        content = Content(*about)
         return Read(self.file, self.hash, content)
 
 
@@ -103,7 +106,7 @@ class Reader:
         self._encoder.prepare(picture.image, out)
         small = pictures.shrunk(picture.image)
         about = (picture.width, picture.height, pictures.thumbnail(small), phash(small))
-        return _Decoded(file, digest, *about)
+        return _Decoded(file, digest, *about, picture.taken)
 
 
 def reading(

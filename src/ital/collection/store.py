@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import platformdirs
 import pyarrow as pa
+import pyarrow.compute as pc
 from filelock import FileLock, Timeout
 from lancedb.index import BTree
 
@@ -55,8 +56,11 @@ TYPES = ("float32", "float16")
 """In which embeddings may be kept."""
 
 _ENTRY = ("id", "path", "hash", "size", "modified")
-_CONTENT = ("width", "height", "thumbnail", "phash")
+_CONTENT = ("width", "height", "thumbnail", "phash", "taken")
 """Columns of an entry, and of its content beside the embedding."""
+
+_ADDED = ("phash", "taken")
+"""Columns that the first tables had not: there is nothing in them until rows are written."""
 
 
 def in_cache(folder: Path) -> Path:
@@ -378,15 +382,29 @@ class Table:
 
     def rows(self, ids: Sequence[int]) -> dict[int, Row]:
         """All that is known of some pictures."""
-        found = self._where(ids, [*_ENTRY, *_CONTENT, "embedding"])
+        known = [name for name in (*_ENTRY, *_CONTENT) if name in self._table.schema.names]
+        found = self._where(ids, [*known, "embedding"])
         vectors = _matrix(found["embedding"].combine_chunks())
-        columns = {name: found[name].to_pylist() for name in (*_ENTRY, *_CONTENT)}
+        columns = {name: found[name].to_pylist() for name in known}
         rows = {}
         for place, vector in enumerate(vectors):
             values = {name: column[place] for name, column in columns.items()}
-            about = {name: values.pop(name) for name in _CONTENT}
+            about = {name: values.pop(name) for name in _CONTENT if name in values}
             rows[values["id"]] = Row(**values, content=Content(**about, embedding=vector))
         return rows
+
+    def taken(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """When pictures were taken, in nanoseconds since 1970, for ``ids``: all, ascending.
+
+        It is when the file was written last where the picture does not tell, or was indexed before
+        that was asked for; -1 where there is no file.
+        """
+        when: npt.NDArray[np.int64] = np.full(len(ids), -1)
+        columns = [name for name in ("taken", "modified") if name in self._table.schema.names]
+        for batch in self.batches("id", *columns):
+            said = pc.coalesce(*(batch[name] for name in columns))
+            when[np.searchsorted(ids, batch["id"].to_numpy())] = said.to_numpy(zero_copy_only=False)
+        return when
 
     def thumbnail(self, identifier: int, address: int | None = None) -> bytes | None:
         """What is kept of a picture, at its address if that is known: half the time of a search."""
@@ -421,6 +439,9 @@ class Table:
         columns["model"] = [self.fingerprint] * len(rows)
         table = pa.table(columns, schema=_schema(self._embedding))
         with self._store._failing_in_words("write to"):
+            missing = [name for name in _ADDED if name not in self._table.schema.names]
+            if missing:
+                self._table.add_columns([table.schema.field(name) for name in missing])
             if new:
                 self._table.add(table)
             else:
@@ -467,6 +488,7 @@ def _schema(embedding: pa.FixedSizeListType) -> pa.Schema:
             "width": pa.int32(),
             "height": pa.int32(),
             "thumbnail": pa.binary(),
+            "taken": pa.int64(),
             "embedding": embedding,
             "model": pa.string(),
             "phash": pa.uint64(),

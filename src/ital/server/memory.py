@@ -54,11 +54,14 @@ class Live:
     audit: tuple[int, Audit] | None = None
     """With the revision at which it began. It outlives changes of the search."""
 
-    @functools.cached_property
-    def shown(self) -> IntArray:
-        """Places in the ranking that are shown: of each stack the best."""
-        groups, ranking = self.search.groups, self.search.ranking()
-        return np.arange(len(ranking)) if groups is None else groups.best(ranking.rows)
+    def best_of_stacks(self, places: IntArray) -> IntArray:
+        """Of each stack the best alone, in the order in which places of the ranking are given."""
+        groups = self.search.groups
+        if groups is None:
+            return places
+        ranked = np.sort(places)
+        best = ranked[groups.best(self.search.ranking().rows[ranked])]
+        return places[np.isin(places, best)]
 
     def stack(self, row: int) -> IntArray:
         """The rows of a stack, from one of them."""

@@ -10,6 +10,7 @@ from ital.audit import Audit
 from ital.checks import Identifier, IntArray
 from ital.intervals import Estimate
 from ital.server import schemas
+from ital.server.arrangement import Arrangement
 from ital.server.database import EventRow, SearchRow
 from ital.server.memory import Live, Opened
 from ital.server.problems import UnknownError
@@ -107,12 +108,17 @@ def _summary(live: Live) -> str:
     return f"{match}; the next round {teach}."
 
 
-def results(opened: Opened, offset: int, limit: int) -> schemas.ResultPage:
-    """A window on the results, the best first, and of each stack the best alone."""
-    shown = opened.live.shown
-    found = _results(opened.live, shown[offset : offset + limit], offset)
+def results(
+    opened: Opened, offset: int, limit: int, arrangement: Arrangement
+) -> schemas.ResultPage:
+    """A window on the results, in the order that is asked for, and of each stack the best alone."""
+    live = opened.live
+    places = live.best_of_stacks(arrangement.places(live.search.ranking(), live.collection))
     return schemas.ResultPage(
-        revision=opened.row.revision, total=len(shown), offset=offset, results=found
+        revision=opened.row.revision,
+        total=len(places),
+        offset=offset,
+        results=_results(live, places[offset : offset + limit]),
     )
 
 
@@ -127,16 +133,16 @@ def stack(opened: Opened, picture: int) -> schemas.ResultPage:
         revision=opened.row.revision,
         total=len(places),
         offset=0,
-        results=_results(live, places, 0),
+        results=_results(live, places),
     )
 
 
-def _results(live: Live, places: IntArray, before: int) -> list[schemas.Result]:
-    """What is at some places of the ranking; so many others are shown before them."""
+def _results(live: Live, places: IntArray) -> list[schemas.Result]:
+    """What is at some places of the ranking."""
     answers, ranking = live.search.answers, live.search.ranking()
     rows = ranking.rows[places]
     ids = live.collection.pool.identifiers(rows)
-    columns = (rows, ids, ranking.probabilities[places], ranking.means[places])
+    columns = (places + 1, rows, ids, ranking.probabilities[places], ranking.means[places])
     return [
         schemas.Result(
             id=identifier,
@@ -147,8 +153,8 @@ def _results(live: Live, places: IntArray, before: int) -> list[schemas.Result]:
             mean=mean,
             label=Answer.of(answers[identifier]).value if identifier in answers else None,
         )
-        for rank, (place, identifier, probability, mean) in enumerate(
-            zip(*(column.tolist() for column in columns), strict=True), start=before + 1
+        for rank, place, identifier, probability, mean in zip(
+            *(column.tolist() for column in columns), strict=True
         )
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -9,6 +10,7 @@ from fastapi import APIRouter, Query, Response
 from ital import strategies
 from ital.collection.export import found
 from ital.server import exports, schemas, views
+from ital.server.arrangement import Arrangement, Sort
 from ital.server.dependencies import CONFLICT, JSON, MISSING, Limit, Offset, PictureId, Shared, Text
 from ital.server.problems import RefusedError
 
@@ -87,10 +89,24 @@ def change_settings(s: Text, body: schemas.SettingsChange, server: Shared) -> sc
 
 
 @router.get("/searches/{s}/results", responses=MISSING)
-def results(s: Text, server: Shared, offset: Offset = 0, limit: Limit = 200) -> schemas.ResultPage:
-    """A window on the results, the best first; of pictures that show the same thing, one."""
+def results(
+    s: Text,
+    server: Shared,
+    offset: Offset = 0,
+    limit: Limit = 200,
+    sort: Sort = "probability",
+    threshold: Annotated[float | None, Query(ge=0, le=1)] = None,
+    folder: Annotated[str | None, Query(max_length=4096)] = None,
+    first: Annotated[date | None, Query(alias="from")] = None,
+    last: Annotated[date | None, Query(alias="to")] = None,
+) -> schemas.ResultPage:
+    """A window on the results, the best first, the latest first, or by name.
+
+    Those of at least a probability, in a folder, and taken from one day to another.
+    """
+    arrangement = Arrangement(sort, threshold, folder, first, last)
     with server.searches.memory.open(s) as opened:
-        return views.results(opened, offset, limit)
+        return views.results(opened, offset, limit, arrangement)
 
 
 @router.get("/searches/{s}/stacks/{picture}", responses=MISSING)

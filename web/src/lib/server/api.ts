@@ -48,8 +48,8 @@ export const api = {
   rename: (s: string, name: string) => request<SearchInfo>("PATCH", `/searches/${part(s)}`, { name }),
   remove: (s: string) => request<void>("DELETE", `/searches/${part(s)}`),
   duplicate: (s: string) => begin(`/searches/${part(s)}/duplicate`, {}),
-  results: (s: string, offset: number, limit: number, signal?: AbortSignal) =>
-    read<ResultPage>(`/searches/${part(s)}/results?offset=${offset}&limit=${limit}`, signal),
+  results: (s: string, offset: number, limit: number, arranged: Record<string, string>, signal?: AbortSignal) =>
+    read<ResultPage>(`/searches/${part(s)}/results?${new URLSearchParams({ offset: `${offset}`, limit: `${limit}`, ...arranged })}`, signal),
   thresholds: (s: string, signal?: AbortSignal) => read<Thresholds>(`/searches/${part(s)}/thresholds`, signal),
   history: (s: string) => read<History>(`/searches/${part(s)}/history`),
   explanation: (s: string, picture: number) => read<Explanation>(`/searches/${part(s)}/explanation/${picture}`),

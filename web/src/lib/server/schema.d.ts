@@ -405,7 +405,9 @@ export interface paths {
         };
         /**
          * Results
-         * @description A window on the results, the best first; of pictures that show the same thing, one.
+         * @description A window on the results, the best first, the latest first, or by name.
+         *
+         *     Those of at least a probability, in a folder, and taken from one day to another.
          */
         get: operations["results_api_v1_searches__s__results_get"];
         put?: never;
@@ -2476,6 +2478,11 @@ export interface operations {
             query?: {
                 offset?: number;
                 limit?: number;
+                sort?: "probability" | "taken" | "name";
+                threshold?: number | null;
+                folder?: string | null;
+                from?: string | null;
+                to?: string | null;
             };
             header?: never;
             path: {

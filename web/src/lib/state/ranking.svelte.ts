@@ -1,6 +1,6 @@
 /** The results of a search. Those that are shown stay until the next ones have come, so that cells can move to their new places. */
 import { api } from "../server/api";
-import { messageOf } from "../text/format";
+import { folder, messageOf } from "../text/format";
 import { PagedList } from "../server/pagedList";
 import type { Session } from "./session.svelte";
 import type { Result, SearchState, Thresholds } from "../server/types";
@@ -17,21 +17,29 @@ export class Ranking {
   learnt = $state(false);
   table = $state.raw<Thresholds | null>(null);
   error = $state("");
+  /** Folders of the results that came by now. */
+  folders = $state.raw<ReadonlySet<string>>(new Set());
   pages = $state.raw<PagedList<Result> | null>(null);
   #coming: PagedList<Result> | null = null;
 
   constructor(readonly session: Session) {}
 
-  /** Show the results of a search as it stands, of which `[first, end)` are looked at. */
-  async show({ revision, progress }: Pick<SearchState, "revision" | "progress">, first: number, end: number): Promise<void> {
+  /** Show the results of a search as it stands, of which `[first, end)` are looked at, as they are to be arranged. */
+  async show(
+    { revision, progress }: Pick<SearchState, "revision" | "progress">,
+    first: number,
+    end: number,
+    arranged: Record<string, string> = {},
+  ): Promise<void> {
     let total = 0;
     let found = revision;
     const pages: PagedList<Result> = new PagedList(
       async (offset, limit, signal) => {
-        const page = await api.results(this.session.id, offset, limit, signal);
+        const page = await api.results(this.session.id, offset, limit, arranged, signal);
         total = page.total;
         found = page.revision;
         if (page.revision !== revision) void this.session.look();
+        this.folders = new Set([...this.folders, ...page.results.map(({ name }) => folder(name))].filter(Boolean));
         return page.results;
       },
       () => this.version++,
