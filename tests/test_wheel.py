@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import terminals
 from making import draw
 
 ROOT = Path(__file__).parent.parent
@@ -32,7 +34,7 @@ def written(begin: str) -> str:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def environment(tmp_path_factory) -> dict[str, str]:
     """That of a person who has installed what the README says, and has a few pictures."""
     home = tmp_path_factory.mktemp("home")
@@ -90,7 +92,15 @@ def serving(command: str, environment: dict[str, str], folder: Path) -> Iterator
     assert "Traceback" not in rest
 
 
-TRIED = ["make demo", "make test", "pip install", "ital index", "ital serve"]
+TRIED = [
+    "make demo",
+    "make test",
+    "pip install",
+    "ital index",
+    "ital find",
+    "ital ask",
+    "ital serve",
+]
 TRIED += ["ital bench run", "ital bench report"]
 
 
@@ -110,7 +120,7 @@ def test_make():
     assert "/pytest " in planned.splitlines()[-1]
 
 
-def test_what_is_installed(environment):
+def check_what_is_installed(environment: dict[str, str]) -> None:
     (place,) = Path(environment["HOME"]).glob("venv/lib/python*/site-packages/ital-*.dist-info")
     names = [str(file) for file in Distribution.at(place).files or ()]
     page = (place.parent / "ital/server/page/index.html").read_text()
@@ -124,9 +134,16 @@ def test_what_is_installed(environment):
     assert not [name for name in names if "node_modules" in name or name.endswith(".svelte")]
 
 
-def test_pictures_of_ones_own(environment, tmp_path):
+def check_pictures_of_ones_own(environment: dict[str, str], tmp_path: Path) -> None:
     assert shutil.which("node", path=environment["PATH"].partition(":")[0]) is None
     assert "6 pictures: 6 new" in run(written("ital index"), environment, tmp_path)
+    draw(tmp_path / "rose.jpg", 2)
+    found = run(written("ital find"), environment, tmp_path)
+    assert found.count("Pictures/") == 6
+    command = ["sh", "-c", written("ital ask")]
+    sixel = b"\x1b[?62;4;6c"  # a terminal that can show pictures
+    terminals.run(command, sixel, b"yq", env=environment, cwd=tmp_path)
+    assert len(json.loads((tmp_path / "roses.json").read_text())["events"]) == 2
     database = {"ITAL_DATABASE": f"sqlite:///{tmp_path}/s.sqlite", "ITAL_PORT": "0"}
     with serving(written("ital serve"), environment | database, tmp_path) as client:
         page = client.get("/").text
@@ -139,7 +156,13 @@ def test_pictures_of_ones_own(environment, tmp_path):
         assert len(state.json()["batch"]) == 4
 
 
-def test_comparing_strategies(environment, tmp_path):
+def check_comparing_strategies(environment: dict[str, str], tmp_path: Path) -> None:
     run(written("ital bench run"), environment, tmp_path)
     assert "random" in run(written("ital bench report"), environment, tmp_path)
     assert (tmp_path / "runs" / "report.html").exists()
+
+
+def test_in_an_empty_environment(environment, tmp_path):
+    check_what_is_installed(environment)
+    check_pictures_of_ones_own(environment, tmp_path)
+    check_comparing_strategies(environment, tmp_path)

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import pytest
 
@@ -60,10 +61,15 @@ def tmux(*arguments: object) -> Iterator[Tmux]:
 
 
 def played(answer: bytes, keys: bytes, *arguments: object) -> tuple[bytes, bytes]:
-    """What a command sends to a terminal that answers so, and what to standard output."""
+    """What `ital` sends to a terminal that answers so, and what to standard output."""
+    return run([*COMMAND, *map(str, arguments)], answer, keys)
+
+
+def run(command: list[str], answer: bytes, keys: bytes, **options: Any) -> tuple[bytes, bytes]:
+    """The same for any command."""
     ours, theirs = pty.openpty()
-    command = [*COMMAND, *map(str, arguments)]
-    with subprocess.Popen(command, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE) as process:
+    options |= {"stdin": theirs, "stderr": theirs, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, **options) as process:
         os.close(theirs)
         sent, until = b"", time.monotonic() + _SECONDS
         while time.monotonic() < until:
