@@ -43,7 +43,9 @@ def environment(tmp_path_factory) -> dict[str, str]:
         draw(home / "Pictures" / f"{number}.png", number)
     kept = {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
     found = {"PATH": f"{home}/venv/bin:{os.defpath}", "HOME": str(home), **kept}
-    install = found | {"PIP_CONSTRAINT": str(ROOT / "constraints.txt"), "PIP_NO_COMPILE": "1"}
+    # pip and npm find their way to the registries as they always do here.
+    install = dict(os.environ) | {"PATH": found["PATH"], "PIP_NO_COMPILE": "1"}
+    install["PIP_CONSTRAINT"] = str(ROOT / "constraints.txt")
     run(written("pip install"), install, ROOT)
     return found
 
