@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("ital")
+
+# In the background of a shell Ctrl-C is ignored, here and by all that is started from here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NO_SKIPS = os.environ.get("ITAL_NO_SKIPS") == "1"
 
