@@ -177,7 +177,7 @@ def test_a_search_that_is_not_to_learn(search):
             ValueError,
             "answers must be about images that the audit has asked about, got 3",
         ),
-        ({"asked": "yes"}, ValueError, "must be True, False or None"),
+        ({"asked": "maybe"}, ValueError, "must be yes, no or unsure"),
     ],
 )
 def test_wrong_answers_change_nothing(search, answers, error, match):

@@ -43,7 +43,7 @@ def test_the_library_without_what_collections_need():
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("ital.extras.MissingError: ital.Collection needs ")
-    assert last.endswith("which is not installed: pip install '.[app]'")
+    assert last.endswith("which is not installed: pip install '.[app]' in a clone of ital")
 
 
 def test_a_database_without_its_driver(tmp_path):

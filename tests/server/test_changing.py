@@ -17,6 +17,7 @@ from serving import API, change, finished, post
 import ital
 from ital.collection import index
 from ital.server import Server, ServerSettings, views
+from ital.server.arrangement import Arrangement
 from ital.server.database import Database, EventRow
 from ital.server.served import Served
 
@@ -172,12 +173,12 @@ def test_a_search_is_over_one_state_of_its_collection(folder, make_client):
         search = begin(client, 8)
         server = client.app.state.server
         with server.searches.memory.open(search["id"]) as opened:
-            names = [one.name for one in views.results(opened, 0, 8).results]
+            names = [one.name for one in views.results(opened, 0, 8, Arrangement()).results]
             (folder / "0.png").unlink()
             index(folder)
             (served,) = server.served.values()
             served.reopen()
-            assert [one.name for one in views.results(opened, 0, 8).results] == names
+            assert [one.name for one in views.results(opened, 0, 8, Arrangement()).results] == names
         assert "0.png" not in [one["name"] for one in results(client, search)]
 
 
