@@ -145,4 +145,5 @@ def test_serve(tmp_path):
     assert "over 100 ms" in printed or report["scrolling"] is None
     assert report["keep_alive"]["thumbnails"] > 0
     assert report["marking"].keys() == {"many answers", "their undo"}
+    assert all(0 < one["acknowledged"] <= one["server"] for one in report["marking"].values())
     assert report["filling"] is None or report["filling"]["thumbnails"] > 1
