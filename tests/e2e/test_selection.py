@@ -121,15 +121,15 @@ def test_many_are_safe_before_they_are_learnt(search, server):
         "() => !Object.keys(localStorage).some((key) => key.startsWith('ital.outbox'))"
     )
     # They are on disk, which is all that counts; the questions stay until there are others.
-    expect(page.get_by_text("Learning…")).to_be_visible()
+    expect(page.get_by_test_id("results").get_by_text("Learning…")).to_be_visible()
     assert shown(page) == asked
     assert len(sent) == 1
     keep(page, "selection-learning")
     server.kill()
     server.start()
-    page.unroute(address)
     for one in held:
         one.continue_()
+    page.unroute(address)
     wait_until_learnt(page)
     wait_for_others(page, asked)
     now = state(server, page)
