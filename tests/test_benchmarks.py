@@ -50,6 +50,17 @@ def test_scale(tmp_path):
     assert sum(one["held_back"] for one in report["costs"]["sizes"]) == 3
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from Linux's /proc")
+def test_labels(tmp_path):
+    out = tmp_path / "labels.json"
+    sizes = ("--images", "300", "--dimension", "8", "--labels", "40")
+    printed = run("labels.py", *sizes, "--out", str(out))
+    assert "times as long" in printed
+    report = json.loads(out.read_text())
+    assert report["ratio"]["clock"] > 0
+    assert max(report["apart"].values()) < 1e-9
+
+
 def test_strategies(data_folder, tmp_path):
     out = tmp_path / "strategies.json"
     printed = run(
@@ -134,4 +145,5 @@ def test_serve(tmp_path):
     assert "over 100 ms" in printed or report["scrolling"] is None
     assert report["keep_alive"]["thumbnails"] > 0
     assert report["marking"].keys() == {"many answers", "their undo"}
+    assert all(0 < one["acknowledged"] <= one["server"] for one in report["marking"].values())
     assert report["filling"] is None or report["filling"]["thumbnails"] > 1

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from scipy.special import ndtr
 
 from generators import problems, seeds
-from ital import Search, factor
+from ital import Search, shard
 from ital.baserate import Rare
 from ital.engine import ThreadEngine
 from ital.evaluation.datasets import load
@@ -216,9 +217,9 @@ def test_a_thousand_labels_with_copies_and_contradictions():
     np.testing.assert_allclose(model.mean, dense(model, left, {})[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("size", [3, 5, 33])
+@pytest.mark.parametrize("size", [3, 5, 33, 70])
 def test_each_batch_of_labels_is_one_pass(size, monkeypatch):
-    """Wherever the pieces of memory end that hold the rows, and for all that may come at once."""
+    """Wherever the pieces of memory end that hold the rows, and however many come at once."""
     features = np.random.default_rng(0).standard_normal((90, 4))
     model, passes = RelevanceModel(Pool(features), Kernel(2.0), Rare()), []
     measuring = Features.measuring
@@ -230,8 +231,64 @@ def test_each_batch_of_labels_is_one_pass(size, monkeypatch):
         labels |= {i: 1.0 if i % 3 else -1.0 for i in range(lo, min(lo + size, 70))}
         passes.clear()
         model.become(labels)
-        assert len(passes) == -(-min(size, 70 - lo) // factor.AT_ONCE)
+        assert len(passes) == 1
         assert_equals_refit(model, labels, {})
+
+
+@settings(max_examples=20)
+@given(
+    seed=seeds,
+    count=st.integers(33, 90),
+    noise=st.sampled_from([1e-6, 0.1]),
+    prior=st.sampled_from(PRIORS),
+    shards=SHARDS,
+)
+def test_many_labels_at_once_are_those_one_by_one(seed, count, noise, prior, shards):
+    """As they come, and as some go; among near copies, and in blocks that end anywhere."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((100, 3)).astype(np.float32)
+    features[1::7], features[2::7] = features[0], features[0] + np.float32(1e-4)
+    pool = Pool(features, engine=ThreadEngine(shards))
+    at_once, one_by_one = (RelevanceModel(pool, Kernel(1.5, 1.3, noise), prior) for _ in range(2))
+    labels = {int(i): float(rng.choice([-1, 1])) for i in rng.permutation(100)[:count]}
+    some, last = list(labels)[5:-5:2], list(labels)[-4:]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shard, "_NUMBERS", 1000)  # images of a block: about a dozen
+        at_once.become(labels)
+        for name, label in labels.items():
+            one_by_one.update({name: label})
+        assert_equal_models(at_once, one_by_one)
+        assert_equals_refit(at_once, labels, {}, tolerance=5e-6)
+        for gone in (some, last):
+            at_once.update(dict.fromkeys(gone))
+            for name in gone:
+                one_by_one.update({name: None})
+            assert_equal_models(at_once, one_by_one)
+    left = {name: label for name, label in labels.items() if name not in {*some, *last}}
+    assert_equals_refit(at_once, left, {}, tolerance=5e-6)
+
+
+def assert_equal_models(one, other):
+    """To rounding: contradicting copies make weights of 1e6, which cost six of sixteen digits."""
+    assert one.labels == other.labels
+    np.testing.assert_allclose(one.moments(), other.moments(), atol=1e-8)
+
+
+def test_many_labels_take_no_more_memory_than_their_rows(monkeypatch):
+    """But for blocks of images, which do not grow with the pool; nor do those that are left."""
+    monkeypatch.setattr(shard, "_NUMBERS", 1 << 14)
+    features = np.random.default_rng(0).standard_normal((8000, 4))
+    model, labels = RelevanceModel(Pool(features), Kernel(1.0)), dict.fromkeys(range(160), 1.0)
+    rows = 8 * len(features) * len(labels)
+    tracemalloc.start()
+    model.become(labels)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    model.become({name: label for name, label in labels.items() if name % 3})
+    again = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.2 * rows
+    assert again < 1.2 * rows
 
 
 def test_parameters_may_be_whole_numbers():

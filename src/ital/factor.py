@@ -1,12 +1,14 @@
 """What is observed of a process, in a form that observations can join and leave.
 
 With k the covariance of the process, L is the Cholesky factor of that of the observed vectors, with
-noise. A new observation is a new row, and one that is taken out a few plane rotations of rows. V =
+noise. New observations are new rows; where some are taken out, the rows after them are rotated. V =
 L^-1 k(observed, pool), which goes through the same, is in the hands of the shards of the pool.
 There is never an n x n matrix.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -14,8 +16,8 @@ from scipy.linalg import solve_triangular
 from ital.gaussian import FloatArray
 from ital.prior import Covariance
 
-AT_ONCE = 32
-"""Observations that may be added at a time, in one pass over the features."""
+_FEW = 32
+"""Rows that are substituted one after the other; more of them in halves."""
 
 
 class Factor:
@@ -57,20 +59,20 @@ class Factor:
             block[j, j] = np.sqrt(pivot)
         self.lower = np.block([[self.lower, np.zeros((old, count))], [left.T, block]])
 
-    def remove(self, position: int) -> list[FloatArray]:
-        """Take a row out of L, and rotate what is left back into shape.
+    def remove(self, positions: Sequence[int]) -> tuple[int, FloatArray]:
+        """Take rows out of L, and rotate what is left back into shape.
 
-        It gives the rotations, the first of which is of that row and the next one: V needs them.
+        It gives the first of them, and what the rows of V from there on are to be multiplied by.
+        That has no rows where none is left.
         """
-        lower, rotations = np.delete(self.lower, position, axis=0), []
-        for i in range(position, len(lower)):
-            a, b = lower[i, i], lower[i, i + 1]
-            rotation = np.array([[a, b], [-b, a]]) / np.hypot(a, b)
-            lower[i:, i : i + 2] = lower[i:, i : i + 2] @ rotation.T
-            rotations.append(rotation)
-        self.lower = np.tril(lower[:, :-1])
-        self.vectors = np.delete(self.vectors, position, axis=0)
-        return rotations
+        first = min(positions)
+        lower = np.delete(self.lower, positions, axis=0)
+        rotation, right = np.linalg.qr(lower[first:, first:].T)
+        signs = np.where(right.diagonal() < 0, -1.0, 1.0)
+        self.lower = lower[:, : len(lower)]
+        self.lower[first:, first:] = np.tril((signs[:, None] * right).T)
+        self.vectors = np.delete(self.vectors, positions, axis=0)
+        return first, (rotation * signs).T
 
     def renew(self, noises: FloatArray) -> FloatArray:
         """L for other noises. V is L^-1 K, and K the old L times the old V.
@@ -89,3 +91,19 @@ def solve(lower: FloatArray, right: FloatArray) -> FloatArray:
         return right.copy()
     solution: FloatArray = solve_triangular(lower, right, lower=True, check_finite=False)
     return solution
+
+
+def substitute(lower: FloatArray, right: FloatArray) -> None:
+    """The same for many columns, in their place.
+
+    SciPy's is slow on few rows of many columns. In halves, nearly all is a product of matrices.
+    """
+    if len(lower) <= _FEW:
+        for j, row in enumerate(lower):
+            right[j] -= row[:j] @ right[:j]
+            right[j] /= row[j]
+        return
+    half = len(lower) // 2
+    substitute(lower[:half, :half], right[:half])
+    right[half:] -= lower[half:, :half] @ right[:half]
+    substitute(lower[half:, half:], right[half:])

@@ -22,7 +22,7 @@ from ital import gaussian
 from ital.candidates import Candidates
 from ital.checks import IntArray, Row, Rows
 from ital.engine import Group
-from ital.factor import AT_ONCE, Factor, solve
+from ital.factor import Factor, solve
 from ital.gaussian import FloatArray
 from ital.kernel import Kernel
 from ital.pool import Pool
@@ -173,9 +173,10 @@ class RelevanceModel:
         known = [n for n, at in places if n in labels and np.array_equal(vectors.get(n, at), at)]
         pairs = zip(known, names, strict=False)
         stay = sum(1 for _ in itertools.takewhile(lambda two: two[0] == two[1], pairs))
-        removed = [i for i, name in enumerate(self._names) if name not in set(names[:stay])]
-        for position in reversed(removed):
-            self._remove(position)
+        staying = set(names[:stay])
+        removed = [i for i, name in enumerate(self._names) if name not in staying]
+        if removed:
+            self._remove(removed)
         before = self._readings()
         self._labels = np.array([labels[name] for name in names[:stay]], dtype=float)
         self._asked = np.array([name not in examples for name in names[:stay]], dtype=bool)
@@ -188,9 +189,8 @@ class RelevanceModel:
             self.forget_covariances()
         if removed or not np.array_equal(before, after):
             self._refresh()
-        added = names[stay:]
-        for lo in range(0, len(added), AT_ONCE):
-            self._add(added[lo : lo + AT_ONCE], labels, vectors, examples)
+        if names[stay:]:
+            self._add(names[stay:], labels, vectors, examples)
         self._believe()
 
     def trust(self, p_mistake: float) -> None:
@@ -367,7 +367,7 @@ class RelevanceModel:
         vectors: Mapping[Row, FloatArray],
         examples: Collection[Row],
     ) -> None:
-        """Add a few labels: new rows of V, and with them mean and variance."""
+        """Add labels: new rows of V, and with them mean and variance, in one pass."""
         count, rows = len(names), np.array(names)
         new_vectors = np.empty((count, self.pool.dimension))
         new_vectors[rows >= 0] = self.pool.vectors(rows[rows >= 0])
@@ -389,14 +389,14 @@ class RelevanceModel:
         )
         self._kept = set()
 
-    def _remove(self, position: int) -> None:
-        self._shards.tell(Shard.remove, position, self._factor.remove(position))
-        self._labels = np.delete(self._labels, position)
-        self._asked = np.delete(self._asked, position)
-        del self._names[position]
+    def _remove(self, positions: list[int]) -> None:
+        self._shards.tell(Shard.transform, *self._factor.remove(positions))
+        self._labels = np.delete(self._labels, positions)
+        self._asked = np.delete(self._asked, positions)
+        self._names = np.delete(self._names, positions).tolist()
 
     def _renew(self, noises: FloatArray) -> None:
-        self._shards.tell(Shard.transform, self._factor.renew(noises))
+        self._shards.tell(Shard.transform, 0, self._factor.renew(noises))
 
     def _refresh(self) -> None:
         """Mean and variance from V."""

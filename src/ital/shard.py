@@ -15,12 +15,16 @@ import numpy.typing as npt
 from ital import gaussian
 from ital.checks import IntArray, Rows
 from ital.engine import block_rows, for_blocks
+from ital.factor import substitute
 from ital.gaussian import FloatArray
 from ital.order import largest
 from ital.prior import PriorSlice
 
 _ROWS = 32
 """Rows of V in one piece of memory. Pieces are added as rows come, and none is ever copied."""
+
+_NUMBERS = 1 << 20
+"""New ones of V that a thread has at hand at a time: 8 MB."""
 
 
 class Score(Protocol):
@@ -86,38 +90,24 @@ class Shard:
                 for start, piece in self._filled(old):
                     new -= lower[unknown, start : start + len(piece)] @ piece[:, lo:hi]
                 part[unknown] = new
-            # Forward substitution, row by row: SciPy's is slow on few rows of many columns.
-            for j, row in enumerate(lower[:, old:]):
-                part[j] -= row[:j] @ part[:j]
-                part[j] /= row[j]
+            substitute(lower[:, old:], part)
             self._mean[lo:hi] += weights @ part
             self._variance[lo:hi] -= scale * np.einsum("ij,ij->j", part, part)
             np.maximum(self._variance[lo:hi], 0.0, out=self._variance[lo:hi])
-            for position, row in enumerate(part, old):
-                self._row(position)[lo:hi] = row
+            self._write(old, lo, part)
 
-        self._for_blocks(one_block)
+        self._for_blocks(one_block, count)
 
-    def remove(self, position: int, rotations: Sequence[FloatArray]) -> None:
-        """Take a row out of V, after plane rotations of each row from there on with the next."""
-        for i, rotation in enumerate(rotations, position):
-            upper, below = self._row(i), self._row(i + 1)
-            upper[...], below[...] = (
-                rotation[0, 0] * upper + rotation[0, 1] * below,
-                rotation[1, 0] * upper + rotation[1, 1] * below,
-            )
-        self._count -= 1
-        del self._pieces[-(-self._count // _ROWS) :]
-
-    def transform(self, change: FloatArray) -> None:
-        """V as ``change`` times V."""
+    def transform(self, first: int, change: FloatArray) -> None:
+        """The rows of V from one on as ``change`` times them: as many as that has rows."""
 
         def one_block(lo: int, hi: int) -> None:
-            columns = self.columns(rows=slice(lo, hi))
-            for start, piece in self._filled():
-                piece[:, lo:hi] = change[start : start + len(piece)] @ columns
+            self._write(first, lo, change @ self.columns(rows=slice(lo, hi))[first:])
 
-        self._for_blocks(one_block)
+        if len(change):
+            self._for_blocks(one_block, self._count)
+        self._count = first + len(change)
+        del self._pieces[-(-self._count // _ROWS) :]
 
     def refresh(self, weights: FloatArray, mean: float, scale: float) -> None:
         """Mean and variance from V; ``mean`` is what images have without a label."""
@@ -251,12 +241,14 @@ class Shard:
         for start in range(0, count, _ROWS):
             yield start, self._pieces[start // _ROWS][: count - start]
 
-    def _row(self, position: int) -> npt.NDArray[np.floating[Any]]:
-        row: npt.NDArray[np.floating[Any]] = self._pieces[position // _ROWS][position % _ROWS]
-        return row
+    def _write(self, first: int, lo: int, part: FloatArray) -> None:
+        """Rows of V from one on, of the images from ``lo`` on."""
+        for position, row in enumerate(part, first):
+            self._pieces[position // _ROWS][position % _ROWS, lo : lo + len(row)] = row
 
-    def _for_blocks(self, work: Callable[[int, int], None]) -> None:
-        for_blocks(work, len(self), block_rows(len(self)))
+    def _for_blocks(self, work: Callable[[int, int], None], rows: int = 1) -> None:
+        """Block by block; smaller ones where so many rows of V are at hand at a time."""
+        for_blocks(work, len(self), min(block_rows(len(self)), max(1, _NUMBERS // rows)))
 
 
 def predictive_mean(mean: FloatArray, variance: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ import re
 import pytest
 from axe import serious
 from playwright.sync_api import expect
-from steps import all_loaded, answer_round, begin, cards, keep, state
+from steps import all_loaded, answer_round, begin, cards, keep, shown, state, wait_for_others
 
 
 def results(page):
@@ -102,6 +102,47 @@ def test_by_keys(search, server):
     assert len(sent) == 1
     assert len(sent[0].post_data_json["answers"]) == 3
     assert state(server, page)["revision"] == before["revision"] + 1
+
+
+def test_many_are_safe_before_they_are_learnt(search, server):
+    """The page goes on, whatever becomes of the server; they are one step to take back."""
+    page, sent = search()
+    before, asked = state(server, page), shown(page)
+    address, held = f"**/searches/{before['id']}", []
+    page.route(address, lambda route: held.append(route))
+    results(page).first.focus()
+    page.keyboard.press("Space")
+    for _ in range(29):
+        page.keyboard.press("Shift+ArrowRight")
+    expect(selected(page)).to_have_text("30 selected")
+    page.keyboard.press("n")
+    expect(page.get_by_test_id("undo")).to_have_attribute("aria-disabled", "false")
+    page.wait_for_function(
+        "() => !Object.keys(localStorage).some((key) => key.startsWith('ital.outbox'))"
+    )
+    # They are on disk, which is all that counts; the questions stay until there are others.
+    expect(page.get_by_test_id("results").get_by_text("Learning…")).to_be_visible()
+    assert shown(page) == asked
+    assert len(sent) == 1
+    keep(page, "selection-learning")
+    server.kill()
+    server.start()
+    for one in held:
+        one.continue_()
+    page.unroute(address)
+    wait_until_learnt(page)
+    wait_for_others(page, asked)
+    now = state(server, page)
+    assert now["revision"] == before["revision"] + 1
+    assert now["irrelevant"] > before["irrelevant"] + 20
+    page.get_by_test_id("undo").click()
+    for place, identifier in enumerate(asked):
+        expect(cards(page).nth(place)).to_have_attribute("data-id", identifier)
+    wait_until_learnt(page)
+    after = state(server, page)
+    assert [after[name] for name in ("relevant", "irrelevant", "rounds")] == [
+        before[name] for name in ("relevant", "irrelevant", "rounds")
+    ]
 
 
 def test_by_a_finger(search):

@@ -101,6 +101,32 @@ def test_searches_share_the_features_and_go_with_what_they_know(digits, pool):
     assert another.results(9).ids.tolist() == alone.results(9).ids.tolist()
 
 
+def test_many_labels_come_and_go_in_one_message(digits, pool, monkeypatch):
+    told, ask, many = [], Driver.ask, np.flatnonzero(digits.train_relevance)[:100].tolist()
+    search, alone = Search(pool, seed=3), Search(digits.train, seed=3)
+    for one in (search, alone):
+        one.query(relevant=[many[0]])
+        one.answer({i: bool(digits.train_relevance[i] == 1) for i in many[1:50]})
+    monkeypatch.setattr(
+        Driver,
+        "ask",
+        lambda self, what, *args: (
+            (told.append(args[1]) if what == "tell" else None) or ask(self, what, *args)
+        ),
+    )
+    changes = (
+        ("append", lambda one: one.answer(dict.fromkeys(many[50:], False))),
+        ("transform", lambda one: one.undo()),
+        ("transform", lambda one: one.answer(dict.fromkeys(many[1:40:2], None))),
+    )
+    for order, change in changes:
+        told.clear()
+        for one in (search, alone):
+            change(one)
+        assert told.count(order) == 1
+        np.testing.assert_allclose(search.model.moments(), alone.model.moments(), atol=1e-9)
+
+
 def test_files_are_opened_by_the_actors_and_not_sent(cluster, digits, tmp_path, monkeypatch):
     features = digits.train[:80].astype(np.float32)
     np.save(tmp_path / "features.npy", features)

@@ -79,6 +79,28 @@ def test_no_acknowledged_answer_is_lost(indexed, address):
     assert len(acknowledged) >= _KILLS
 
 
+def test_many_answers_that_were_not_yet_learnt_are_not_lost(indexed, address):
+    """They are acknowledged before that, and learnt from the database by the next server."""
+    process = Phoenix(indexed, "--database", address, "--no-index")
+    process.start()
+    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
+    body = {"collection": collection, "relevant": [1]}
+    search = httpx.post(f"{process.url}{API}/searches", json=body).json()["id"]
+    url = f"{process.url}{API}/searches/{search}"
+    said = {str(picture): "no" for picture in range(2, 40)}
+    change = {"revision": 1, "key": "many", "answers": said}
+    acknowledged = httpx.post(f"{url}/answers", json=change).json()
+    process.kill()
+    process.start()
+    state, history = httpx.get(url).json(), httpx.get(f"{url}/history").json()
+    process.end()
+    assert acknowledged["learning"]
+    assert not state["learning"]
+    assert state["irrelevant"] == acknowledged["irrelevant"] == len(said)
+    assert {str(one["id"]): one["label"] for one in history["rounds"][1]["labels"]} == said
+    assert [one["id"] for one in state["batch"]] == [40]
+
+
 def test_it_says_where_it_is_and_ends_cleanly(indexed, tmp_path):
     process = Process(indexed, "--json-log", "--database", f"sqlite:///{tmp_path}/s.sqlite")
     process.start()

@@ -204,6 +204,9 @@ class SearchState(SearchInfo):
     """A search, with the questions that it asks now."""
 
     settings: Settings
+    learning: bool
+    """Whether it has yet to learn what was said, which is kept: there is no question then, and no
+    outlook. Whoever asks for the search, or for its results, gets them once it has."""
     batch: list[Picture]
     can_undo: bool
     can_redo: bool

@@ -37,6 +37,9 @@ from ital.server.served import Served
 _UNUSED = timedelta(days=1)
 """How long an uploaded picture is kept that no search has."""
 
+_MANY = 24
+"""Answers that are learnt before they are acknowledged, as many as a batch may have."""
+
 _log = logging.getLogger("ital.server")
 
 _Change = Callable[[Session, SearchRow], None]
@@ -63,13 +66,17 @@ class Searches:
             return [views.info(row, events[row.id]) for row in rows]
 
     def state(self, search: str) -> schemas.SearchState:
+        """A search with its questions, once all that was said is learnt."""
         with self.memory.open(search) as opened:
-            return self._state(opened)
+            self._suggest(opened)
+            state = views.state(opened)
+            self._note(opened)
+            return state
 
     def advice(self, search: str, threshold: float) -> schemas.AdviceAt:
         """Whether to go on, for somebody who would take the pictures above a threshold."""
         with self.memory.open(search) as opened:
-            self._state(opened)
+            self._suggest(opened)
             return views.advice(opened, threshold)
 
     def create(self, request: schemas.SearchCreate) -> schemas.SearchState:
@@ -217,16 +224,20 @@ class Searches:
             with self._database.reading() as session:
                 if not _is_known(session, row.id, key, digest):
                     raise
-        return self._state_at(row.id, row.revision)
+        return self.state(row.id)
 
     def change(
         self, search: str, request: schemas.Change, what: str, change: _Change
     ) -> schemas.SearchState:
-        """Make a change once: on disk first, then in memory."""
+        """Make a change once: on disk first, then in memory.
+
+        One of many answers is acknowledged in between. It is learnt when the search is asked for.
+        """
         digest = _digest(what, request)
         with self._database.writing() as session:
             row = search_of(session, search, change=True)
             self.memory.require(row.collection)
+            before = row.position
             if not _is_known(session, search, request.key, digest):
                 if request.revision != row.revision:
                     raise ConflictError
@@ -234,30 +245,29 @@ class Searches:
                 row.revision += 1
                 row.updated = now()
                 session.add(RequestRow(search=search, key=request.key, digest=digest))
-            revision = row.revision
-        return self._state_at(search, revision)
+            events = events_of(session, row)
+            done = events[min(before, row.position) : max(before, row.position)]
+            if sum(len(event.labels) for event in done) > _MANY:
+                return views.acknowledged(row, events)
+        return self.state(search)
 
-    def _state_at(self, search: str, revision: int) -> schemas.SearchState:
-        """The state after a change, which is noted for the curves that the page shows."""
-        with self.memory.open(search) as opened:
-            state = self._state(opened)
-            event, relevant = opened.counted[-1], opened.live.relevant
-            if opened.row.revision == revision and event.insight is None and relevant is not None:
-                try:
-                    with self._database.writing() as session:
-                        row = session.get(SearchRow, search, with_for_update=True)
-                        kept = session.get(EventRow, (search, event.number))
-                        if row is not None and row.revision == revision and kept is not None:
-                            kept.insight = views.standing(relevant)
-                except SQLAlchemyError:
-                    # The change itself is on disk, and that is what is acknowledged.
-                    _log.exception("where the search %s stands was not noted", search)
-            return state
+    def _note(self, opened: Opened) -> None:
+        """Note where a search stands after its last round, for the curves that the page shows."""
+        row, event, relevant = opened.row, opened.counted[-1], opened.live.relevant
+        if event.insight is not None or relevant is None:
+            return
+        try:
+            with self._database.writing() as session:
+                latest = session.get(SearchRow, row.id, with_for_update=True)
+                kept = session.get(EventRow, (row.id, event.number))
+                if latest is not None and latest.revision == row.revision and kept is not None:
+                    kept.insight = views.standing(relevant)
+        except SQLAlchemyError:
+            # What was said is on disk, and that is what is acknowledged.
+            _log.exception("where the search %s stands was not noted", row.id)
 
-    def _state(self, opened: Opened) -> schemas.SearchState:
-        settings = schemas.Settings(**opened.row.settings)
-        self.memory.suggest(opened.live, settings.batch)
-        return views.state(opened, settings)
+    def _suggest(self, opened: Opened) -> None:
+        self.memory.suggest(opened.live, schemas.Settings(**opened.row.settings).batch)
 
 
 def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:

@@ -39,19 +39,34 @@ def info(row: SearchRow, events: list[EventRow]) -> schemas.SearchInfo:
     )
 
 
-def state(opened: Opened, settings: schemas.Settings) -> schemas.SearchState:
+def state(opened: Opened) -> schemas.SearchState:
     """A search with its questions, which must have been chosen."""
-    row, live = opened.row, opened.live
+    live = opened.live
     assert live.batch is not None
+    known = acknowledged(opened.row, opened.events)
+    return known.model_copy(
+        update={
+            "learning": False,
+            "batch": _pictures(live, live.batch),
+            "progress": _progress(opened),
+            "outlook": live.outlook,
+            "summary": _summary(live),
+        }
+    )
+
+
+def acknowledged(row: SearchRow, events: list[EventRow]) -> schemas.SearchState:
+    """A search as the database has it, of which the model has yet to learn the last change."""
     return schemas.SearchState(
-        **info(row, opened.events).model_dump(),
-        settings=settings,
-        batch=_pictures(live, live.batch),
+        **info(row, events).model_dump(),
+        settings=schemas.Settings(**row.settings),
+        learning=True,
+        batch=[],
         can_undo=row.position > 1,
-        can_redo=row.position < len(opened.events),
-        progress=_progress(opened),
-        outlook=live.outlook,
-        summary=_summary(live),
+        can_redo=row.position < len(events),
+        progress=_noted(events[: row.position]),
+        outlook=None,
+        summary="This search is learning what was said.",
     )
 
 
@@ -68,15 +83,21 @@ def _pictures(live: Live, images: IntArray) -> list[schemas.Picture]:
 
 def _progress(opened: Opened) -> list[schemas.Progress]:
     """Where the search stood after each round, and stands now."""
-    *before, last = enumerate(opened.counted)
-    noted = [(number, one.insight) for number, one in before if one.insight is not None]
+    before = opened.counted[:-1]
+    progress = _noted(before)
     # Settings and pictures may have changed since the last round.
     if opened.live.relevant is not None:
-        noted.append((last[0], standing(opened.live.relevant)))
+        progress.append(schemas.Progress(round=len(before), **standing(opened.live.relevant)))
+    return progress
+
+
+def _noted(events: list[EventRow]) -> list[schemas.Progress]:
+    """Where the search stood after each round, as it was noted then."""
     known = schemas.Progress.model_fields
     return [
-        schemas.Progress(round=number, **{name: one[name] for name in one if name in known})
-        for number, one in noted
+        schemas.Progress(round=number, **{name: noted[name] for name in noted if name in known})
+        for number, noted in enumerate(event.insight for event in events)
+        if noted is not None
     ]
 
 

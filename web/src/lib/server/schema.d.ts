@@ -1085,6 +1085,8 @@ export interface components {
             /** Cover Upload */
             cover_upload: string | null;
             settings: components["schemas"]["Settings"];
+            /** Learning */
+            learning: boolean;
             /** Batch */
             batch: components["schemas"]["Picture"][];
             /** Can Undo */

@@ -67,7 +67,9 @@ export class Session implements OutboxHost {
     try {
       const state = await api.search(this.id);
       this.error = "";
-      if (!this.#outbox.queue.length && state.revision !== this.state.revision) this.#take(state);
+      // An answer to an earlier question may come last.
+      const ahead = state.revision - this.state.revision;
+      if (!this.#outbox.queue.length && (ahead > 0 || (ahead === 0 && this.state.learning))) this.#take(state);
     } catch (error) {
       this.#failed(error);
     }
@@ -99,9 +101,9 @@ export class Session implements OutboxHost {
 
   /** Say the same of many pictures, in one change. */
   labelAll(ids: Iterable<number>, answer: Answer): void {
-    const given = new Map([...ids].map((id) => [id, answer]));
+    const given = new Map([...this.draft, ...[...ids].map((id) => [id, answer] as const)]);
     this.said = new Map([...this.said, ...given]);
-    this.#send(new Map([...this.draft, ...given]));
+    this.#send(given);
   }
 
   /** The results that are shown know all that was said. */
@@ -169,7 +171,12 @@ export class Session implements OutboxHost {
   }
 
   arrived(state: SearchState, change: Change): void {
-    this.#take(state);
+    // What is shown stays until the server has learnt what it has taken.
+    if (state.learning && this.state) {
+      const { batch, progress, outlook, summary } = this.state;
+      this.#take({ ...state, batch, progress, outlook, summary });
+      this.#catchUp();
+    } else this.#take(state);
     if (change.kind === "undo") this.news = "Taken back.";
     if (change.kind === "redo") this.news = "Done again.";
   }
@@ -197,6 +204,12 @@ export class Session implements OutboxHost {
     this.pending = new Map(
       answers.flatMap(({ change }) => (change.kind === "answers" ? [...drafts.fromAnswers(change.answers)] : [])),
     );
+    this.#catchUp();
+  }
+
+  /** Ask for what the server is learning, unless the answer to a change that is on its way will tell. */
+  #catchUp(): void {
+    if (this.state?.learning) void this.look();
   }
 
   #failed(error: unknown): void {
@@ -220,7 +233,7 @@ export class Session implements OutboxHost {
   #take(state: SearchState): void {
     const before = this.state;
     this.state = state;
-    if (before && before.revision !== state.revision) {
+    if (before && !state.learning && (before.learning || before.revision !== state.revision)) {
       this.news = state.batch.length
         ? `Round ${state.rounds + 1}: ${state.batch.length} pictures to answer.`
         : "Nothing is left to ask.";

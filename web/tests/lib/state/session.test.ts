@@ -12,7 +12,7 @@ interface Sent {
 /** A server with one search: every change makes a revision, whose batch is `batches[revision]`. */
 function server(batches: number[][]) {
   const sent: Sent[] = [];
-  const world = { revision: 0, away: false, refuse: false, gone: false, sent };
+  const world = { revision: 0, away: false, refuse: false, gone: false, slow: false, learnt: Promise.resolve(), sent };
   const state = (): Partial<SearchState> => ({
     id: "s",
     revision: world.revision,
@@ -24,13 +24,13 @@ function server(batches: number[][]) {
   vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
     if (world.away) return Promise.reject(new TypeError("away"));
     if (world.gone) return Promise.resolve(json(404, { detail: "no such search" }));
-    if (init.method === "GET") return Promise.resolve(json(200, state()));
+    if (init.method === "GET") return world.learnt.then(() => json(200, { ...state(), learning: false }));
     const body = JSON.parse(String(init.body)) as Sent["body"];
     sent.push({ path, body });
     if (world.refuse) return Promise.resolve(json(422, { detail: "no" }));
     if (body.revision !== world.revision) return Promise.resolve(json(409, { detail: "moved", state: state() }));
     world.revision++;
-    return Promise.resolve(json(200, state()));
+    return Promise.resolve(json(200, { ...state(), ...(world.slow ? { learning: true, batch: [] } : { learning: false }) }));
   });
   return world;
 }
@@ -77,10 +77,46 @@ describe("Session", () => {
     const session = await opened();
     session.answer(1, "yes");
     session.labelAll([97, 98, 99], "no");
-    expect(session.said).toEqual(new Map([[97, "no"], [98, "no"], [99, "no"]]));
+    expect(session.said).toEqual(new Map([[1, "yes"], [97, "no"], [98, "no"], [99, "no"]]));
     await vi.waitFor(() => expect(session.state?.revision).toBe(1));
     expect(world.sent).toHaveLength(1);
     expect(world.sent[0]?.body.answers).toEqual({ "1": "yes", "97": "no", "98": "no", "99": "no" });
+  });
+
+  it("keeps what it shows while the server learns what it has taken, and takes the next batch then", async () => {
+    const world = server([[1, 2], [3, 4]]);
+    const session = await opened();
+    let learn = () => {};
+    Object.assign(world, { slow: true, learnt: new Promise<void>((resolve) => (learn = resolve)) });
+    session.labelAll([97, 98, 99], "no");
+    await vi.waitFor(() => expect(session.state?.learning).toBe(true));
+    // It is on the server's disk, so that nothing is left to keep here.
+    expect([session.waiting, kept(session.id)]).toEqual([0, ""]);
+    expect([session.state?.revision, session.canUndo]).toEqual([1, true]);
+    expect(session.state?.batch.map(({ id }) => id)).toEqual([1, 2]);
+    learn();
+    await vi.waitFor(() => expect(session.state?.learning).toBe(false));
+    expect(session.state?.batch.map(({ id }) => id)).toEqual([3, 4]);
+    expect(session.news).toBe("Round 2: 2 pictures to answer.");
+  });
+
+  it("shows the latest of what is learnt, whatever comes last", async () => {
+    const world = server([[1, 2], [3, 4], [5, 6]]);
+    const session = await opened();
+    let learn = () => {};
+    Object.assign(world, { slow: true, learnt: new Promise<void>((resolve) => (learn = resolve)) });
+    session.labelAll([97, 98, 99], "no");
+    await vi.waitFor(() => expect(session.state?.learning).toBe(true));
+    session.undo();
+    await vi.waitFor(() => expect(session.state?.revision).toBe(2));
+    world.revision = 1;
+    learn();
+    await vi.waitFor(() => expect(session.news).toBe("Taken back."));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect([session.state?.revision, session.state?.learning]).toEqual([2, true]);
+    world.revision = 2;
+    await session.look();
+    expect(session.state?.batch.map(({ id }) => id)).toEqual([5, 6]);
   });
 
   it("takes back unsent answers before rounds", async () => {
