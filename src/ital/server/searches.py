@@ -66,7 +66,7 @@ class Searches:
         with self.memory.open(search) as opened:
             return self._state(opened)
 
-    def advice(self, search: str, threshold: float) -> schemas.AdviceAt:
+    def advice(self, search: str, threshold: float | None) -> schemas.AdviceAt:
         """Whether to go on, for somebody who would take the pictures above a threshold."""
         with self.memory.open(search) as opened:
             self._state(opened)
@@ -260,8 +260,10 @@ class Searches:
         return views.state(opened, settings)
 
 
-def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:
-    """Add a round of answers, in the place of what was undone."""
+def learn(
+    session: Session, row: SearchRow, labels: dict[str, int], audit: int | None = None
+) -> None:
+    """Add a round of answers, to an audit or not, in the place of what was undone."""
     counted = events_of(session, row)[: row.position]
     said = {image: label for one in counted for image, label in one.labels.items()}
     if any(said.values()) and not any((said | labels).values()):
@@ -269,7 +271,8 @@ def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:
     undone = (EventRow.search == row.id, EventRow.number > row.position)
     session.execute(delete(EventRow).where(*undone))
     row.position += 1
-    session.add(EventRow(search=row.id, number=row.position, kind="answer", labels=labels))
+    number = row.position
+    session.add(EventRow(search=row.id, number=number, kind="answer", labels=labels, audit=audit))
 
 
 def _check(settings: schemas.Settings) -> None:

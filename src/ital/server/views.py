@@ -52,6 +52,7 @@ def state(opened: Opened, settings: schemas.Settings) -> schemas.SearchState:
         progress=_progress(opened),
         outlook=live.outlook,
         summary=_summary(live),
+        audit=opened.audit is not None,
     )
 
 
@@ -177,10 +178,12 @@ def thresholds(opened: Opened) -> schemas.Thresholds:
     )
 
 
-def advice(opened: Opened, threshold: float) -> schemas.AdviceAt:
+def advice(opened: Opened, threshold: float | None) -> schemas.AdviceAt:
     """What the questions that are asked now, which must have been chosen, are likely to bring."""
     live = opened.live
     assert live.batch is not None
+    if threshold is None:
+        threshold = insight.balanced(live.thresholds).probability
     found = insight.advice(live.search, live.batch, threshold)
     told = None if found is None else schemas.Advice(**vars(found), sentence=found.sentence)
     return schemas.AdviceAt(revision=opened.row.revision, advice=told)
@@ -191,6 +194,7 @@ def audit(opened: Opened, found: Audit) -> schemas.AuditState:
     kept = opened.audit
     assert kept is not None
     report = found.report(kept.level)
+    last, *after = (one.audit for one in opened.events[opened.row.position - 1 :])
     return schemas.AuditState(
         revision=opened.row.revision,
         begun=kept.created,
@@ -203,11 +207,15 @@ def audit(opened: Opened, found: Audit) -> schemas.AuditState:
         recall=schemas.Interval(**vars(report.recall)),
         answers=report.answers,
         unsure=report.unsure,
+        planned=min(kept.planned, sum(map(len, found.strata))),
+        can_undo=last == kept.revision,
+        can_redo=after[:1] == [kept.revision],
         sentence=report.sentence,
         advice=report.advice,
         batch=_pictures(opened.live, found.ask(kept.batch)),
         said=[
-            _labelled(opened.live, int(image), label, {}) for image, label in kept.answers.items()
+            _labelled(opened.live, int(image), label, {})
+            for image, label in opened.audit_answers.items()
         ],
     )
 
