@@ -73,6 +73,8 @@ def test_from_begin_to_end(check, server):
     assert shown(page) == before
     page.get_by_test_id("check-leave").click()
     expect(page.get_by_test_id("checked")).to_have_text(told["sentence"])
+    advice = httpx.get(f"{server.url}/api/v1/searches/{state(server, page)['id']}/advice").json()
+    expect(page.get_by_test_id("advice")).to_contain_text(advice["advice"]["sentence"])
     page.get_by_test_id("check-go-on").click()
     expect(cards(page)).to_have_count(12)
     # Looked at closely, they are answered by the same keys.
