@@ -130,6 +130,19 @@ def test_answers_count_in_the_order_of_draws(search):
     assert audit.report().answers == 9
 
 
+def test_what_is_taken_back_is_asked_again(search):
+    audit, other = (search.audit(0.4) for _ in range(2))
+    first = audit.ask(9).tolist()
+    audit.answer(told(first[:6]))
+    before = audit.report()
+    audit.answer(told(audit.ask(9)))
+    audit.retract([*(set(audit.answers) - set(first[:6])), 1])
+    assert (set(audit.answers), audit.report()) == (set(first[:6]), before)
+    other.ask(9)
+    other.answer(told(first[:6]))
+    assert audit.ask(9).tolist() == other.ask(9).tolist()
+
+
 def test_answers_can_be_corrected_and_left_open(search):
     audit = search.audit(0.4)
     images = audit.ask(3).tolist()

@@ -170,9 +170,11 @@ def test_advice():
     most = found.below.parts(0.05)[1].high
     assert "2 pictures could not be judged and count as no match." in found.advice
     assert (
-        f"None of 20 looked at among the 3,000 further below is a match, which leaves up to {most}"
-        in found.advice
+        f"None of 20 looked at among the 3,000 further below is a match: up to {most} may be. "
+        "As a rule, n looks without a match leave up to 3/n of them." in found.advice
     )
+    none = report((4, 4, 4), (4, 0, 0), (200, 60, 3000)).advice
+    assert (none.count("None of 4"), none.count("3/n")) == (2, 1)
     assert "next below" not in found.advice
     for part in ("precision", "missed"):
         more = found.needed(getattr(found, part).width / 2, part)

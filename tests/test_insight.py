@@ -106,6 +106,9 @@ def test_advice_in_words(search):
         "About 0.0 of the next 4 questions will be matches; "
         "what you would take will lose about 0.3 matches."
     )
+    for little in (0.049, -0.049):
+        sentence = insight.Advice(4, 1.6, little).sentence
+        assert sentence.endswith("; what you would take will hardly change.")
     with pytest.raises(ValueError, match="more must be a whole number of at least 1, got 0"):
         found.questions(0)
     with pytest.raises(ValueError, match="threshold must be a probability from 0 to 1, got 3"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,15 @@ class Audit:
         if labels and teach and self._teach is not None:
             self._teach(labels)
         self._answers |= labels
+
+    @in_turn
+    def retract(self, images: Iterable[Identifier]) -> None:
+        """Take back what was said of some images, which are asked about again.
+
+        What the search has learnt of them it keeps: see ``Search.undo``.
+        """
+        for image in images:
+            self._answers.pop(image, None)
 
     @in_turn
     def report(self, level: float = 0.9) -> AuditReport:

@@ -173,13 +173,14 @@ class AuditReport:
         if self.unsure:
             said.append(f"{_pictures(self.unsure)} could not be judged and count as no match.")
         parts = zip(self.below.strata, self.below.parts(self._chance), _BELOW, strict=True)
-        for one, found, where in parts:
-            if one.draws and not one.hits and one.is_open:
-                said.append(
-                    f"None of {one.draws:,} looked at among the {one.size:,} {where} below is a "
-                    f"match, which leaves up to {found.high:,}: n looks without a "
-                    "match leave about 3/n of them."
-                )
+        without = [
+            f"None of {one.draws:,} looked at among the {one.size:,} {where} below is a match: "
+            f"up to {found.high:,} may be."
+            for one, found, where in parts
+            if one.draws and not one.hits and one.is_open
+        ]
+        if without:
+            said += [*without, "As a rule, n looks without a match leave up to 3/n of them."]
         for part, told in _TOLD.items():
             now: Estimate = getattr(self, part)
             if now.width and (more := self.needed(now.width / 2, part)):

@@ -29,6 +29,9 @@ _DRAWS = 256
 _MORE = 10
 """Relevant images of which people are told how many questions they take."""
 
+_LITTLE = 0.05
+"""A gain that would be told as none."""
+
 
 @dataclass(frozen=True)
 class Threshold:
@@ -125,6 +128,8 @@ class Advice:
         told = f"About {self.relevant:.1f} of the next {self.asked} questions will be matches"
         if (ten := self.questions(_MORE)) is not None:
             told += f", so that {_MORE} more take about {ten:,}"
+        if abs(self.gain) < _LITTLE:
+            return f"{told}; what you would take will hardly change."
         word = "gain" if self.gain >= 0 else "lose"
         return f"{told}; what you would take will {word} about {abs(self.gain):.1f} matches."
 

@@ -42,6 +42,7 @@ def test_an_audit_from_begin_to_end(client, told):
     assert client.get(f"{url}/audit").json() == audit
     assert audit["revision"] == told["revision"] + 1
     assert (audit["answers"], audit["threshold"], audit["level"]) == (0, 0.1, 0.9)
+    assert (told["audit"], client.get(url).json()["audit"]) == (False, True)
     above = client.get(f"{url}/thresholds").json()["thresholds"]
     assert audit["taken"] == next(one["count"] for one in above if one["probability"] == 0.1)
     seen = set()
@@ -55,8 +56,21 @@ def test_an_audit_from_begin_to_end(client, told):
             assert audit[name]["low"] <= audit[name]["value"] <= audit[name]["high"]
     assert audit["right"]["low"] == audit["right"]["high"]
     assert audit["advice"] == "All of it is known."
+    assert audit["planned"] == len(seen), "no more than there are"
     state = client.get(url).json()
     assert state["relevant"] + state["irrelevant"] == PICTURES, "the search has learnt all of it"
+
+
+def test_it_ends_and_what_was_said_stays(client, told):
+    url = f"{API}/searches/{told['id']}"
+    audit = look(client, told, begin(client, told))
+    ended = post(client, {**told, "revision": audit["revision"]}, "audit/end")
+    assert ended["audit"] is False
+    assert ended["relevant"] == told["relevant"] + 6
+    assert client.get(f"{url}/audit").status_code == 404
+    again = client.post(f"{url}/audit/end", json=change(ended))
+    assert again.status_code == 404
+    assert client.get(url).json()["revision"] == ended["revision"]
 
 
 def test_it_is_what_the_library_reports(client, told, indexed):
@@ -89,11 +103,16 @@ def test_a_server_that_restarts_tells_the_same(indexed, address):
                 search = client.post(f"{API}/searches", json=body).json()
                 said = {one["id"]: "no" for one in search["batch"]}
                 told = post(client, search, "answers", answers=said)
-                audit = look(client, told, begin(client, told))
+                first = begin(client, told)
+                look(client, told, first)
                 state = client.get(f"{API}/searches/{told['id']}").json()
                 for _ in range(2):
                     state = post(client, state, "undo")
                 state = post(client, state, "answers", answers={"30": "yes"})
+                shown = client.get(f"{API}/searches/{told['id']}/audit").json()
+                assert shown["batch"] == first["batch"], "what was taken back is asked again"
+                audit = look(client, told, shown)
+                state = {**state, "revision": audit["revision"]}
                 settings = {**state["settings"], "length_scale": 2.5, "strategy": "random"}
                 url = f"{API}/searches/{told['id']}"
                 changed = client.put(f"{url}/settings", json=change(state, settings=settings))
@@ -115,17 +134,39 @@ def test_what_leaves_memory_comes_back(make_client, indexed):
         assert client.get(f"{API}/searches/{one['id']}/audit").json() == audit
 
 
-def test_answers_are_learnt_and_undone_in_the_search_alone(client, told):
+def test_answers_are_learnt_and_undone_with_the_search(client, told):
     url = f"{API}/searches/{told['id']}"
-    audit = look(client, told, begin(client, told))
+    begun = begin(client, told)
+    audit = look(client, told, begun)
+    assert [(one["can_undo"], one["can_redo"]) for one in (begun, audit)] == [(0, 0), (1, 0)]
     state = client.get(url).json()
     assert state["revision"] == audit["revision"]
     assert state["rounds"] == told["rounds"] + 1
     assert state["relevant"] == told["relevant"] + 6
     back = post(client, state, "undo")
     assert back["relevant"] == told["relevant"]
-    kept = client.get(f"{url}/audit").json()
-    assert kept == {**audit, "revision": back["revision"]}
+    empty = {**begun, "revision": back["revision"], "can_redo": True}
+    assert client.get(f"{url}/audit").json() == empty
+    redone = post(client, back, "redo")
+    assert client.get(f"{url}/audit").json() == {**audit, "revision": redone["revision"]}
+    # A round of the search: undone by itself, and not among the answers to the audit.
+    state = post(client, redone, "answers", answers={redone["batch"][0]["id"]: "no"})
+    other = client.get(f"{url}/audit").json()
+    assert other == {**audit, "revision": state["revision"], "can_undo": False}
+    post(client, state, "undo")
+    assert client.get(f"{url}/audit").json()["can_undo"]
+
+
+def test_what_was_said_to_an_audit_before_is_not_said_to_this(client, told):
+    """Even if it was taken back when this one began, and is done again."""
+    url = f"{API}/searches/{told['id']}"
+    look(client, told, begin(client, told))
+    state = post(client, client.get(url).json(), "undo")
+    begin(client, state)
+    redone = post(client, client.get(url).json(), "redo")
+    audit = client.get(f"{url}/audit").json()
+    assert redone["relevant"] == told["relevant"] + 6
+    assert (audit["answers"], audit["can_undo"]) == (0, False)
 
 
 def test_answers_can_be_corrected(client, told):
@@ -177,7 +218,9 @@ def test_the_next_audit_takes_the_place_of_the_last(client, told):
     assert not labelled & {one["id"] for one in again["batch"]}, "they are known by now"
 
 
-@pytest.mark.parametrize("wrong", [{"threshold": 1.1}, {"level": 1}, {"batch": 0}, {"batch": 101}])
+@pytest.mark.parametrize(
+    "wrong", [{"threshold": 1.1}, {"level": 1}, {"batch": 101}, {"planned": 0}]
+)
 def test_arguments(client, told, wrong):
     body = change(told, **{"threshold": 0.5, **wrong})
     response = client.post(f"{API}/searches/{told['id']}/audit", json=body)
@@ -193,7 +236,10 @@ def test_advice(client, search, told):
     assert advice["asked"] == len(told["batch"])
     assert 0 <= advice["relevant"] <= advice["asked"]
     assert advice["sentence"].startswith("About")
-    assert client.get(url).status_code == 422
+    table = client.get(f"{API}/searches/{search['id']}/thresholds").json()
+    balanced = client.get(url, params={"threshold": table["balanced"]}).json()
+    assert client.get(url).json() == balanced, "as the page begins"
+    assert client.get(url, params={"threshold": 2}).status_code == 422
     post(client, told, "undo")
     assert client.get(url, params={"threshold": 0.3}).json()["advice"] is None
 

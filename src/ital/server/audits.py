@@ -37,11 +37,11 @@ class Audits:
                 threshold=request.threshold,
                 level=request.level,
                 batch=request.batch,
+                planned=request.planned,
                 seed=secrets.randbits(31),
                 settings=row.settings,
                 events=[{name: getattr(one, name) for name in columns} for one in counted],
                 digest=None,
-                answers={},
             )
             session.merge(audit)
 
@@ -69,11 +69,21 @@ class Audits:
             kept = session.get(AuditRow, search)
             if kept is None:
                 raise UnknownError(f"there is no audit of search {search}")
-            kept.answers = kept.answers | labels
-            learn(session, row, labels)
+            learn(session, row, labels, kept.revision)
 
         self._searches.change(search, request, "audit answer", change)
         return self.state(search)
+
+    def end(self, search: str, request: schemas.Change) -> schemas.SearchState:
+        """Forget an audit. What was said is learnt, and stays so."""
+
+        def change(session: Session, row: SearchRow) -> None:
+            kept = session.get(AuditRow, row.id)
+            if kept is None:
+                raise UnknownError(f"there is no audit of search {search}")
+            session.delete(kept)
+
+        return self._searches.change(search, request, "audit end", change)
 
     def _audit(self, opened: Opened) -> Audit:
         """The audit in memory. What it draws from is noted, so that it is known again."""

@@ -95,6 +95,8 @@ class EventRow(Base):
     """Which pictures from outside those numbers stand for."""
     insight: Mapped[dict[str, float] | None] = mapped_column(JSON, default=None)
     """Where the search stood after it."""
+    audit: Mapped[int | None] = mapped_column(default=None)
+    """The revision of the audit that the answers were given to."""
     created: Mapped[datetime] = mapped_column(_Moment, default=now)
 
 
@@ -112,7 +114,10 @@ class RequestRow(Base):
 
 
 class AuditRow(Base):
-    """An audit: what it began with, from which all that it draws follows, and what was answered."""
+    """An audit: what it began with, from which all that it draws follows.
+
+    What was answered is in the events of the search, and taken back with them.
+    """
 
     __tablename__ = "audits"
 
@@ -125,6 +130,8 @@ class AuditRow(Base):
     level: Mapped[float] = mapped_column(Double)
     batch: Mapped[int]
     """Pictures to look at, at a time."""
+    planned: Mapped[int]
+    """Pictures to look at in all."""
     seed: Mapped[int]
     settings: Mapped[dict[str, Any]] = mapped_column(JSON)
     """Of the search, at that time."""
@@ -132,8 +139,6 @@ class AuditRow(Base):
     """Those that counted then: kind, labels and uploads."""
     digest: Mapped[str | None]
     """Of the pictures that it draws from, once they have been found."""
-    answers: Mapped[dict[str, int]] = mapped_column(JSON)
-    """1, -1 or 0 by identifier, whatever the search has taken back since."""
     created: Mapped[datetime] = mapped_column(_Moment, default=now)
 
 

@@ -106,6 +106,14 @@ class Opened:
         """The events that were not undone."""
         return self.events[: self.row.position]
 
+    @property
+    def audit_answers(self) -> dict[str, int]:
+        """What was said in answer to the audit, as far as it was not taken back."""
+        if self.audit is None:
+            return {}
+        rounds = [one.labels for one in self.counted if one.audit == self.audit.revision]
+        return {image: label for labels in rounds for image, label in labels.items()}
+
 
 @dataclass
 class _Slot:
@@ -198,9 +206,11 @@ class Memory:
         digest = _digest(audit, live.collection)
         if kept.digest not in (None, digest):
             raise RefusedError("pictures have come or gone since this audit began: begin another")
+        answers = {Identifier(int(one)): label for one, label in opened.audit_answers.items()}
+        audit.retract(audit.answers.keys() - answers.keys())
         # Just as many have been drawn as have an answer or are to be looked at.
-        audit.ask(len(kept.answers) - len(audit.answers) + kept.batch)
-        audit.answer({int(image): label for image, label in kept.answers.items()})
+        audit.ask(len(answers) - len(audit.answers) + kept.batch)
+        audit.answer(answers)
         return audit, digest
 
     def forget(self, search: str) -> None:

@@ -216,6 +216,8 @@ class SearchState(SearchInfo):
     """
     summary: str
     """Where the search stands, in a sentence."""
+    audit: bool
+    """Whether an audit of it was begun, and not ended."""
 
 
 class Change(Schema):
@@ -314,6 +316,8 @@ class AuditBegin(Change):
     """How sure intervals are to be."""
     batch: Annotated[int, Field(ge=1, le=100)] = 12
     """Pictures to look at, at a time."""
+    planned: Annotated[int, Field(ge=1, le=100_000)] = 60
+    """Pictures to look at in all, settled beforehand: the level holds for that."""
 
 
 class Interval(Schema):
@@ -368,6 +372,11 @@ class AuditState(Schema):
     """Those that count: one does once all pictures that were drawn before it have one."""
     unsure: int
     """Of these, those that were no answer. They count as no match."""
+    planned: int
+    """Answers that are planned; no more than there are pictures to draw."""
+    can_undo: bool
+    """Whether undo takes back answers to this audit; before them may be other rounds."""
+    can_redo: bool
     sentence: str
     """What was found, in plain words."""
     advice: str

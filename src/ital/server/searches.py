@@ -19,6 +19,7 @@ from ital.checks import Identifier
 from ital.history import outside
 from ital.server import schemas, views
 from ital.server.database import (
+    AuditRow,
     Database,
     EventRow,
     RequestRow,
@@ -73,7 +74,7 @@ class Searches:
             self._note(opened)
             return state
 
-    def advice(self, search: str, threshold: float) -> schemas.AdviceAt:
+    def advice(self, search: str, threshold: float | None) -> schemas.AdviceAt:
         """Whether to go on, for somebody who would take the pictures above a threshold."""
         with self.memory.open(search) as opened:
             self._suggest(opened)
@@ -248,7 +249,8 @@ class Searches:
             events = events_of(session, row)
             done = events[min(before, row.position) : max(before, row.position)]
             if sum(len(event.labels) for event in done) > _MANY:
-                return views.acknowledged(row, events)
+                audit = session.get(AuditRow, row.id)
+                return views.acknowledged(row, events, audit is not None)
         return self.state(search)
 
     def _note(self, opened: Opened) -> None:
@@ -270,8 +272,10 @@ class Searches:
         self.memory.suggest(opened.live, schemas.Settings(**opened.row.settings).batch)
 
 
-def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:
-    """Add a round of answers, in the place of what was undone."""
+def learn(
+    session: Session, row: SearchRow, labels: dict[str, int], audit: int | None = None
+) -> None:
+    """Add a round of answers, to an audit or not, in the place of what was undone."""
     counted = events_of(session, row)[: row.position]
     said = {image: label for one in counted for image, label in one.labels.items()}
     if any(said.values()) and not any((said | labels).values()):
@@ -279,7 +283,8 @@ def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:
     undone = (EventRow.search == row.id, EventRow.number > row.position)
     session.execute(delete(EventRow).where(*undone))
     row.position += 1
-    session.add(EventRow(search=row.id, number=row.position, kind="answer", labels=labels))
+    number = row.position
+    session.add(EventRow(search=row.id, number=number, kind="answer", labels=labels, audit=audit))
 
 
 def _check(settings: schemas.Settings) -> None:

@@ -43,7 +43,7 @@ def state(opened: Opened) -> schemas.SearchState:
     """A search with its questions, which must have been chosen."""
     live = opened.live
     assert live.batch is not None
-    known = acknowledged(opened.row, opened.events)
+    known = acknowledged(opened.row, opened.events, opened.audit is not None)
     return known.model_copy(
         update={
             "learning": False,
@@ -55,7 +55,7 @@ def state(opened: Opened) -> schemas.SearchState:
     )
 
 
-def acknowledged(row: SearchRow, events: list[EventRow]) -> schemas.SearchState:
+def acknowledged(row: SearchRow, events: list[EventRow], audit: bool) -> schemas.SearchState:
     """A search as the database has it, of which the model has yet to learn the last change."""
     return schemas.SearchState(
         **info(row, events).model_dump(),
@@ -67,6 +67,7 @@ def acknowledged(row: SearchRow, events: list[EventRow]) -> schemas.SearchState:
         progress=_noted(events[: row.position]),
         outlook=None,
         summary="This search is learning what was said.",
+        audit=audit,
     )
 
 
@@ -198,10 +199,12 @@ def thresholds(opened: Opened) -> schemas.Thresholds:
     )
 
 
-def advice(opened: Opened, threshold: float) -> schemas.AdviceAt:
+def advice(opened: Opened, threshold: float | None) -> schemas.AdviceAt:
     """What the questions that are asked now, which must have been chosen, are likely to bring."""
     live = opened.live
     assert live.batch is not None
+    if threshold is None:
+        threshold = insight.balanced(live.thresholds).probability
     found = insight.advice(live.search, live.batch, threshold)
     told = None if found is None else schemas.Advice(**vars(found), sentence=found.sentence)
     return schemas.AdviceAt(revision=opened.row.revision, advice=told)
@@ -212,6 +215,7 @@ def audit(opened: Opened, found: Audit) -> schemas.AuditState:
     kept = opened.audit
     assert kept is not None
     report = found.report(kept.level)
+    last, *after = (one.audit for one in opened.events[opened.row.position - 1 :])
     return schemas.AuditState(
         revision=opened.row.revision,
         begun=kept.created,
@@ -224,11 +228,15 @@ def audit(opened: Opened, found: Audit) -> schemas.AuditState:
         recall=schemas.Interval(**vars(report.recall)),
         answers=report.answers,
         unsure=report.unsure,
+        planned=min(kept.planned, sum(map(len, found.strata))),
+        can_undo=last == kept.revision,
+        can_redo=after[:1] == [kept.revision],
         sentence=report.sentence,
         advice=report.advice,
         batch=_pictures(opened.live, found.ask(kept.batch)),
         said=[
-            _labelled(opened.live, int(image), label, {}) for image, label in kept.answers.items()
+            _labelled(opened.live, int(image), label, {})
+            for image, label in opened.audit_answers.items()
         ],
     )
 

@@ -26,3 +26,9 @@ def audit(s: Text, server: Shared) -> schemas.AuditState:
 def answer_audit(s: Text, body: schemas.Answers, server: Shared) -> schemas.AuditState:
     """Say whether pictures that were drawn match, or correct what was said of them."""
     return server.audits.answer(s, body)
+
+
+@router.post("/searches/{s}/audit/end", responses=CONFLICT)
+def end_audit(s: Text, body: schemas.Change, server: Shared) -> schemas.SearchState:
+    """Forget an audit; what was said stays learnt."""
+    return server.audits.end(s, body)

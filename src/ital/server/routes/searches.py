@@ -125,9 +125,12 @@ def thresholds(s: Text, server: Shared) -> schemas.Thresholds:
 
 @router.get("/searches/{s}/advice", responses=MISSING)
 def advice(
-    s: Text, server: Shared, threshold: Annotated[float, Query(ge=0, le=1)]
+    s: Text, server: Shared, threshold: Annotated[float | None, Query(ge=0, le=1)] = None
 ) -> schemas.AdviceAt:
-    """Whether to go on: what the next answers are likely to bring."""
+    """Whether to go on: what the next answers are likely to bring.
+
+    Without a threshold, it is the one at which precision and recall are expected to be the same.
+    """
     return server.searches.advice(s, threshold)
 
 

@@ -7,6 +7,8 @@ import { request } from "./http";
 import { freshKey } from "./idempotencyKey";
 import { persist } from "./retry";
 import type {
+  AdviceAt,
+  AuditState,
   CollectionInfo,
   Explanation,
   History,
@@ -51,6 +53,10 @@ export const api = {
   results: (s: string, offset: number, limit: number, arranged: Record<string, string>, signal?: AbortSignal) =>
     read<ResultPage>(`/searches/${part(s)}/results?${new URLSearchParams({ offset: `${offset}`, limit: `${limit}`, ...arranged })}`, signal),
   thresholds: (s: string, signal?: AbortSignal) => read<Thresholds>(`/searches/${part(s)}/thresholds`, signal),
+  /** Without a threshold, what would be taken is what the results begin with. */
+  advice: (s: string, threshold: number | null) =>
+    read<AdviceAt>(`/searches/${part(s)}/advice${threshold === null ? "" : `?threshold=${threshold}`}`),
+  audit: (s: string) => read<AuditState>(`/searches/${part(s)}/audit`),
   history: (s: string) => read<History>(`/searches/${part(s)}/history`),
   explanation: (s: string, picture: number) => read<Explanation>(`/searches/${part(s)}/explanation/${picture}`),
 };

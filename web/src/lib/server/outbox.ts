@@ -8,7 +8,10 @@ export type Change =
   | { kind: "answers"; answers: Record<string, Answer> }
   | { kind: "undo" }
   | { kind: "redo" }
-  | { kind: "settings"; settings: Settings };
+  | { kind: "settings"; settings: Settings }
+  | { kind: "audit"; threshold: number; planned: number }
+  | { kind: "audit/answers"; answers: Record<string, Answer> }
+  | { kind: "audit/end" };
 
 /** A change with its key; it gets its revision when it is first sent, and keeps both from then on. */
 export interface Sealed {
@@ -73,7 +76,7 @@ export class Outbox {
     } catch (error) {
       if (error instanceof MovedOn) {
         // An answer about a picture holds whatever the state; an undo is meant for the state that was seen.
-        const kept = sealed.change.kind === "answers";
+        const kept = "answers" in sealed.change;
         if (kept) Object.assign(sealed, { key: freshKey(), revision: null });
         else this.#shift();
         this.host.movedOn(error.state, kept);

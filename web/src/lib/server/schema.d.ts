@@ -468,6 +468,8 @@ export interface paths {
         /**
          * Advice
          * @description Whether to go on: what the next answers are likely to bring.
+         *
+         *     Without a threshold, it is the one at which precision and recall are expected to be the same.
          */
         get: operations["advice_api_v1_searches__s__advice_get"];
         put?: never;
@@ -582,6 +584,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/searches/{s}/audit/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End Audit
+         * @description Forget an audit; what was said stays learnt.
+         */
+        post: operations["end_audit_api_v1_searches__s__audit_end_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -681,6 +703,11 @@ export interface components {
              * @default 12
              */
             batch: number;
+            /**
+             * Planned
+             * @default 60
+             */
+            planned: number;
         };
         /**
          * AuditState
@@ -708,6 +735,12 @@ export interface components {
             answers: number;
             /** Unsure */
             unsure: number;
+            /** Planned */
+            planned: number;
+            /** Can Undo */
+            can_undo: boolean;
+            /** Can Redo */
+            can_redo: boolean;
             /** Sentence */
             sentence: string;
             /** Advice */
@@ -1099,6 +1132,8 @@ export interface components {
             outlook: number | null;
             /** Summary */
             summary: string;
+            /** Audit */
+            audit: boolean;
         };
         /**
          * Settings
@@ -2633,8 +2668,8 @@ export interface operations {
     };
     advice_api_v1_searches__s__advice_get: {
         parameters: {
-            query: {
-                threshold: number;
+            query?: {
+                threshold?: number | null;
             };
             header?: never;
             path: {
@@ -2983,6 +3018,77 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditState"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_audit_api_v1_searches__s__audit_end_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                s: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Change"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchState"];
                 };
             };
             /** @description Bad Request */

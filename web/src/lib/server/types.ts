@@ -24,4 +24,7 @@ export type History = Schemas["History"];
 export type Influence = Schemas["Influence"];
 export type Explanation = Schemas["Explanation"];
 export type Strategy = Schemas["StrategyInfo"];
+export type AdviceAt = Schemas["AdviceAt"];
+export type AuditState = Schemas["AuditState"];
+export type Interval = Schemas["Interval"];
 export type Conflict = Schemas["Conflict"];

@@ -4,6 +4,21 @@ import type { Answer, Picture } from "../server/types";
 /** In the order in which they were given, so that the last one can be taken back. */
 export type Draft = ReadonlyMap<number, Answer>;
 
+/** Whatever asks about a batch of pictures. */
+export interface Answering {
+  readonly draft: Draft;
+  /** Answers on their way, shown as if they had arrived. */
+  readonly pending: Draft;
+  /** How many changes are on their way. */
+  readonly waiting: number;
+  answer(id: number, answer: Answer): void;
+  clear(id: number): void;
+  /** Send what is answered. */
+  send(): void;
+  undo(): void;
+  redo(): void;
+}
+
 export const EMPTY: Draft = new Map();
 
 export function withAnswer(draft: Draft, id: number, answer: Answer): Draft {

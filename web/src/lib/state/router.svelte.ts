@@ -2,14 +2,15 @@
 export type Route =
   | { page: "browse"; collection: string | null }
   | { page: "searches" }
-  | { page: "search"; id: string };
+  | { page: "search"; id: string }
+  | { page: "check"; id: string };
 
 export function parse(hash: string): Route {
   const [first, second] = hash
     .replace(/^#?\/?/, "")
     .split("/")
     .map(decode);
-  if (first === "search" && second) return { page: "search", id: second };
+  if ((first === "search" || first === "check") && second) return { page: first, id: second };
   if (first === "searches") return { page: "searches" };
   return { page: "browse", collection: first === "collection" && second ? second : null };
 }
@@ -52,4 +53,5 @@ class Router {
 }
 
 export const searchHash = (id: string) => `#/search/${encodeURIComponent(id)}`;
+export const checkHash = (id: string) => `#/check/${encodeURIComponent(id)}`;
 export const router = new Router();

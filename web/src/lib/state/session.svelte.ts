@@ -5,15 +5,16 @@ import { messageOf, pictures } from "../text/format";
 import { Refused, request } from "../server/http";
 import { load, store } from "../storage/browserStorage";
 import { draftOf, keepDraft, KeptChanges } from "../storage/unsentAnswers";
+import { Audit, type AuditHost } from "./audit.svelte";
 import { freshSearch } from "./freshSearch";
 import { Outbox, type Change, type OutboxHost, type Sealed } from "../server/outbox";
 import * as drafts from "./answerDraft";
 import { toasts } from "./toasts.svelte";
-import type { Answer, SearchState, Settings } from "../server/types";
+import type { Answer, AuditState, SearchState, Settings } from "../server/types";
 
 const thresholdKey = (search: string) => `ital.threshold.${search}`;
 
-export class Session implements OutboxHost {
+export class Session implements OutboxHost, AuditHost, drafts.Answering {
   state = $state.raw<SearchState | null>(null);
   error = $state("");
   draft = $state.raw<drafts.Draft>(drafts.EMPTY);
@@ -27,6 +28,7 @@ export class Session implements OutboxHost {
   threshold = $state.raw<number | null>(null);
   /** What a screen reader says of the latest change. */
   news = $state("");
+  readonly audit: Audit;
   /** Whether the change that was made last is a round on its way: it can be undone, too. */
   #roundLast = $state(false);
   #kept: KeptChanges;
@@ -44,6 +46,7 @@ export class Session implements OutboxHost {
   private constructor(readonly id: string) {
     this.#kept = new KeptChanges(id);
     this.#outbox = new Outbox(this, this.#kept.restore());
+    this.audit = new Audit(this);
     this.draft = draftOf(id);
     this.threshold = load<number>(thresholdKey(id), "sessionStorage");
   }
@@ -137,6 +140,10 @@ export class Session implements OutboxHost {
     this.#outbox.push({ kind: "settings", settings });
   }
 
+  push(change: Change): void {
+    this.#outbox.push(change);
+  }
+
   async rename(name: string): Promise<void> {
     const before = this.state;
     if (!before || !name || name === before.name) return;
@@ -157,17 +164,16 @@ export class Session implements OutboxHost {
   wait = (ms: number) => connection.wait(ms);
   revision = () => this.state?.revision ?? 0;
 
-  post(sealed: Sealed & { revision: number }): Promise<SearchState> {
-    const { change, key, revision } = sealed;
+  async post(sealed: Sealed & { revision: number }): Promise<SearchState> {
+    const { key, revision } = sealed;
+    const { kind, ...content } = sealed.change;
     const base = `/searches/${encodeURIComponent(this.id)}`;
-    switch (change.kind) {
-      case "answers":
-        return request("POST", `${base}/answers`, { revision, key, answers: change.answers });
-      case "settings":
-        return request("PUT", `${base}/settings`, { revision, key, settings: change.settings });
-      default:
-        return request("POST", `${base}/${change.kind}`, { revision, key });
-    }
+    const path = `${base}/${kind}`;
+    const body = { revision, key, ...content };
+    if (kind === "settings") return request("PUT", path, body);
+    if (kind !== "audit" && kind !== "audit/answers") return request("POST", path, body);
+    this.audit.take(await request<AuditState>("POST", path, body));
+    return request("GET", base);
   }
 
   arrived(state: SearchState, change: Change): void {
@@ -187,6 +193,8 @@ export class Session implements OutboxHost {
   }
 
   refused(error: unknown, change: Change): void {
+    if (change.kind.startsWith("audit")) this.audit.refused(change);
+    if (change.kind === "audit/answers") return toasts.error(error, "Your answers were not accepted.");
     if (change.kind !== "answers") return toasts.error(error);
     const refused = drafts.fromAnswers(change.answers);
     const { kept, orphans } = drafts.divide(refused, this.state?.batch ?? []);
@@ -197,12 +205,12 @@ export class Session implements OutboxHost {
   }
 
   changed(queue: readonly Sealed[]): void {
-    const answers = queue.filter((sealed) => sealed.change.kind === "answers");
+    const answers = queue.filter((sealed) => "answers" in sealed.change);
     this.#kept.keep(answers);
     this.waiting = queue.length;
-    this.#roundLast = queue.at(-1)?.change.kind === "answers";
+    this.#roundLast = answers.length > 0 && answers.at(-1) === queue.at(-1);
     this.pending = new Map(
-      answers.flatMap(({ change }) => (change.kind === "answers" ? [...drafts.fromAnswers(change.answers)] : [])),
+      answers.flatMap(({ change }) => ("answers" in change ? [...drafts.fromAnswers(change.answers)] : [])),
     );
     this.#catchUp();
   }

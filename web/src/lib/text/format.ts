@@ -12,6 +12,11 @@ export function pictures(value: number): string {
   return `${count(value)} ${Math.round(value) === 1 ? "picture" : "pictures"}`;
 }
 
+/** How far along something is: "12 of 60", or what is beyond that. */
+export function outOf(done: number, planned: number): string {
+  return done > planned ? `${count(done)} instead of ${count(planned)}` : `${count(done)} of ${count(planned)}`;
+}
+
 /** A part in percent: "0 %" and "100 %" only if it is exactly that. */
 export function percent(value: number): string {
   const clamped = Math.min(1, Math.max(0, value));

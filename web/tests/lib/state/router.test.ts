@@ -8,6 +8,7 @@ describe("parse", () => {
     expect(parse("#/searches")).toEqual({ page: "searches" });
     expect(parse("#/search/a%20b")).toEqual({ page: "search", id: "a b" });
     expect(parse("#/search/%")).toEqual({ page: "search", id: "%" });
+    expect(parse("#/check/a")).toEqual({ page: "check", id: "a" });
     expect(parse("#/collection/x")).toEqual({ page: "browse", collection: "x" });
   });
 });

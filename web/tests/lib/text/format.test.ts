@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { ago, baseName, count, expected, folder, likely, messageOf, percent, perSecond, pictures, timeLeft } from "../../../src/lib/text/format";
+import { ago, baseName, count, expected, folder, likely, messageOf, outOf, percent, perSecond, pictures, timeLeft } from "../../../src/lib/text/format";
 
 describe("format", () => {
   it("counts", () => {
     expect(count(200_000.4)).toBe("200,000");
     expect(pictures(1)).toBe("1 picture");
     expect(pictures(0)).toBe("0 pictures");
+    expect([outOf(12, 60), outOf(1236, 1200)]).toEqual(["12 of 60", "1,236 instead of 1,200"]);
     expect([perSecond(1234.5), perSecond(3.14159)]).toEqual(["1,235", "3.1"]);
   });
 
