@@ -234,6 +234,8 @@ class Answers(Change):
             json_schema_extra={"propertyNames": {"pattern": f"^({_NUMBER})$"}},
         ),
     ]
+    alone: bool = False
+    """Whether it is said of these pictures alone, and not of all that show the same."""
 
 
 class SettingsChange(Change):
@@ -275,6 +277,8 @@ class ThresholdInfo(Schema):
 
     probability: float
     count: int
+    stacks: int
+    """How many results they are, of which each has a whole stack."""
     precision: Estimate
     recall: Estimate
 

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
@@ -16,6 +17,8 @@ from sqlalchemy.orm import Session
 from ital import strategies
 from ital.answers import Answer
 from ital.checks import Identifier
+from ital.collection import Collection
+from ital.groups import Groups
 from ital.history import outside
 from ital.server import schemas, views
 from ital.server.database import (
@@ -161,8 +164,13 @@ class Searches:
                 # What is said of a picture that has left since it was asked about is kept, too.
                 if not collection.ever_had(identifier):
                     raise UnknownError(f"there is no picture {identifier}")
-            labels = {str(one): Answer.of(answer).number for one, answer in request.answers.items()}
-            learn(session, row, labels)
+            labels = {one: Answer.of(answer).number for one, answer in request.answers.items()}
+            groups = (
+                None if request.alone else self.memory.served(row.collection).groups(collection)
+            )
+            if groups is not None:
+                labels = _of_stacks(labels, said(session, row), groups, collection)
+            learn(session, row, {str(one): label for one, label in labels.items()})
 
         begun = time.perf_counter()
         state = self.change(search, request, "answer", change)
@@ -262,14 +270,40 @@ class Searches:
 
 def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:
     """Add a round of answers, in the place of what was undone."""
-    counted = events_of(session, row)[: row.position]
-    said = {image: label for one in counted for image, label in one.labels.items()}
-    if any(said.values()) and not any((said | labels).values()):
+    before = said(session, row)
+    if any(before.values()) and not any((before | labels).values()):
         raise RefusedError("one picture must stay a yes or a no: all would be unsure")
     undone = (EventRow.search == row.id, EventRow.number > row.position)
     session.execute(delete(EventRow).where(*undone))
     row.position += 1
     session.add(EventRow(search=row.id, number=row.position, kind="answer", labels=labels))
+
+
+def said(session: Session, row: SearchRow) -> dict[str, int]:
+    """What counts of all that was said, by picture."""
+    counted = events_of(session, row)[: row.position]
+    return {image: label for one in counted for image, label in one.labels.items()}
+
+
+def _of_stacks(
+    labels: dict[int, int], said: Mapping[str, int], groups: Groups, collection: Collection
+) -> dict[int, int]:
+    """Labels by which whole stacks come to be answered as one picture of each is.
+
+    If something was said of a stack before, that is what changes: a label for one more of its
+    pictures would have the model take one answer for two. Several pictures of one stack at once
+    are each for themselves.
+    """
+    rows = {image: collection.pool.row(Identifier(image)) for image in labels}
+    named = Counter(groups.first[row] for row in rows.values() if row is not None)
+    meant: dict[int, int] = {}
+    for image, label in labels.items():
+        row, known = rows[image], []
+        if row is not None and named[groups.first[row]] == 1:
+            stack = collection.pool.identifiers(groups.members(row)).tolist()
+            known = [one for one in stack if str(one) in said]
+        meant |= dict.fromkeys(known or [image], label)
+    return meant
 
 
 def _check(settings: schemas.Settings) -> None:

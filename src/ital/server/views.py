@@ -169,6 +169,7 @@ def thresholds(opened: Opened) -> schemas.Thresholds:
             schemas.ThresholdInfo(
                 probability=one.probability,
                 count=one.count,
+                stacks=int(np.searchsorted(opened.live.best, one.count)),
                 precision=schemas.Estimate(**vars(one.precision)),
                 recall=schemas.Estimate(**vars(one.recall)),
             )

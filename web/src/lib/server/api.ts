@@ -50,6 +50,7 @@ export const api = {
   duplicate: (s: string) => begin(`/searches/${part(s)}/duplicate`, {}),
   results: (s: string, offset: number, limit: number, arranged: Record<string, string>, signal?: AbortSignal) =>
     read<ResultPage>(`/searches/${part(s)}/results?${new URLSearchParams({ offset: `${offset}`, limit: `${limit}`, ...arranged })}`, signal),
+  stack: (s: string, picture: number) => read<ResultPage>(`/searches/${part(s)}/stacks/${picture}`),
   thresholds: (s: string, signal?: AbortSignal) => read<Thresholds>(`/searches/${part(s)}/thresholds`, signal),
   history: (s: string) => read<History>(`/searches/${part(s)}/history`),
   explanation: (s: string, picture: number) => read<Explanation>(`/searches/${part(s)}/explanation/${picture}`),
@@ -67,7 +68,6 @@ export const urls = {
   either: (c: string, id: number | null, u: string | null) =>
     id !== null ? urls.thumbnail(c, id) : u !== null ? urls.upload(c, u) : null,
   events: (c: string) => `/api/v1/collections/${part(c)}/events`,
-  export: (s: string, format: ExportFormat, choice: { threshold: number } | { top: number }) =>
-    `/api/v1/searches/${part(s)}/export?format=${format}&` +
-    ("top" in choice ? `top=${choice.top}` : `threshold=${choice.threshold}`),
+  export: (s: string, format: ExportFormat, choice: ({ threshold: number } | { top: number }) & { stacks?: "whole" | "best" }) =>
+    `/api/v1/searches/${part(s)}/export?${new URLSearchParams({ format, ...Object.fromEntries(Object.entries(choice).map(([name, value]) => [name, String(value)])) })}`,
 };

@@ -5,7 +5,8 @@ import { persist, type Link } from "./retry";
 import type { Answer, SearchState, Settings } from "./types";
 
 export type Change =
-  | { kind: "answers"; answers: Record<string, Answer> }
+  /** Of whole stacks, unless it is said of these pictures alone. */
+  | { kind: "answers"; answers: Record<string, Answer>; alone?: boolean }
   | { kind: "undo" }
   | { kind: "redo" }
   | { kind: "settings"; settings: Settings };

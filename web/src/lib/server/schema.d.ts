@@ -659,6 +659,11 @@ export interface components {
             answers: {
                 [key: string]: "yes" | "no" | "unsure";
             };
+            /**
+             * Alone
+             * @default false
+             */
+            alone: boolean;
         };
         /**
          * AuditBegin
@@ -1158,6 +1163,8 @@ export interface components {
             probability: number;
             /** Count */
             count: number;
+            /** Stacks */
+            stacks: number;
             precision: components["schemas"]["Estimate"];
             recall: components["schemas"]["Estimate"];
         };

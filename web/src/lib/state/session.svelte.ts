@@ -97,6 +97,13 @@ export class Session implements OutboxHost {
     this.labelAll([id], answer);
   }
 
+  /** Say something of one picture of a stack, and not of the others. What was answered before goes before it. */
+  labelAlone(id: number, answer: Answer): void {
+    this.send();
+    this.said = new Map([...this.said, [id, answer]]);
+    this.#outbox.push({ kind: "answers", answers: { [id]: answer }, alone: true });
+  }
+
   /** Say the same of many pictures, in one change. */
   labelAll(ids: Iterable<number>, answer: Answer): void {
     const given = new Map([...ids].map((id) => [id, answer]));
@@ -160,7 +167,7 @@ export class Session implements OutboxHost {
     const base = `/searches/${encodeURIComponent(this.id)}`;
     switch (change.kind) {
       case "answers":
-        return request("POST", `${base}/answers`, { revision, key, answers: change.answers });
+        return request("POST", `${base}/answers`, { revision, key, answers: change.answers, alone: change.alone ?? false });
       case "settings":
         return request("PUT", `${base}/settings`, { revision, key, settings: change.settings });
       default:
