@@ -234,8 +234,13 @@ class Answers(Change):
             json_schema_extra={"propertyNames": {"pattern": f"^({_NUMBER})$"}},
         ),
     ]
+
+
+class SearchAnswers(Answers):
+    """What the user says of pictures, and by that of all that show the same."""
+
     alone: bool = False
-    """Whether it is said of these pictures alone, and not of all that show the same."""
+    """Whether it is said of these pictures alone."""
 
 
 class SettingsChange(Change):

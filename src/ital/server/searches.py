@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Literal
 
 from sqlalchemy import delete, or_, select
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
@@ -105,14 +106,27 @@ class Searches:
                 EventRow(search=row.id, number=1, kind="query", labels=labels, uploads=uploads)
             )
 
-        row = SearchRow(
-            collection=request.collection,
-            settings=request.settings.model_dump(),
-            seed=secrets.randbits(31),
-            revision=1,
-            position=1,
-        )
+        row = _new_row(request.collection, request.settings)
         return self._begin(row, request, "create", begin)
+
+    def begin_with(
+        self, collection: str, name: str | None, labels: dict[str, int], key: str | None, of: str
+    ) -> schemas.SearchState:
+        """A new search that begins with labels from a file, which ``of`` tells from others."""
+
+        def begin(session: Session, row: SearchRow) -> None:
+            row.name = name or _new_name(session, collection)
+            session.add(row)
+            session.flush()
+            session.add(EventRow(search=row.id, number=1, kind="query", labels=labels))
+
+        row = _new_row(collection, schemas.Settings())
+        return self._begin(row, schemas.Keyed(key=key), f"labels {of}", begin)
+
+    def collection_of(self, search: str) -> str:
+        """The collection that a search is over."""
+        with self._database.reading() as session:
+            return search_of(session, search).collection
 
     def duplicate(self, search: str, request: schemas.Duplicate) -> schemas.SearchState:
         """A copy, with all that can be undone and redone."""
@@ -155,7 +169,7 @@ class Searches:
             session.execute(delete(UploadRow).where(UploadRow.id.in_(names)))
         self.memory.forget(search)
 
-    def answer(self, search: str, request: schemas.Answers) -> schemas.SearchState:
+    def answer(self, search: str, request: schemas.SearchAnswers) -> schemas.SearchState:
         """Learn answers, and ask the next questions."""
 
         def change(session: Session, row: SearchRow) -> None:
@@ -268,15 +282,20 @@ class Searches:
         return views.state(opened, settings)
 
 
-def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:
-    """Add a round of answers, in the place of what was undone."""
+def learn(
+    session: Session,
+    row: SearchRow,
+    labels: dict[str, int],
+    kind: Literal["query", "answer"] = "answer",
+) -> None:
+    """Add a round of answers, or further examples, in the place of what was undone."""
     before = said(session, row)
     if any(before.values()) and not any((before | labels).values()):
         raise RefusedError("one picture must stay a yes or a no: all would be unsure")
     undone = (EventRow.search == row.id, EventRow.number > row.position)
     session.execute(delete(EventRow).where(*undone))
     row.position += 1
-    session.add(EventRow(search=row.id, number=row.position, kind="answer", labels=labels))
+    session.add(EventRow(search=row.id, number=row.position, kind=kind, labels=labels))
 
 
 def said(session: Session, row: SearchRow) -> dict[str, int]:
@@ -310,6 +329,16 @@ def _check(settings: schemas.Settings) -> None:
     if settings.strategy not in strategies.names():
         known = ", ".join(strategies.names())
         raise RefusedError(f"strategy must be one of {known}, got {settings.strategy!r}")
+
+
+def _new_row(collection: str, settings: schemas.Settings) -> SearchRow:
+    return SearchRow(
+        collection=collection,
+        settings=settings.model_dump(),
+        seed=secrets.randbits(31),
+        revision=1,
+        position=1,
+    )
 
 
 def _new_name(session: Session, collection: str) -> str:

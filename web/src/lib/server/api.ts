@@ -47,6 +47,11 @@ export const api = {
   search: (s: string, signal?: AbortSignal) => read<SearchState>(`/searches/${part(s)}`, signal),
   rename: (s: string, name: string) => request<SearchInfo>("PATCH", `/searches/${part(s)}`, { name }),
   remove: (s: string) => request<void>("DELETE", `/searches/${part(s)}`),
+  /** A new search that begins with what a file says of pictures. */
+  createFromLabels: (c: string, file: File) => {
+    const query = new URLSearchParams({ name: file.name, key: freshKey() });
+    return persist(() => request<SearchState>("POST", `/collections/${part(c)}/labels?${query}`, file), connection);
+  },
   duplicate: (s: string) => begin(`/searches/${part(s)}/duplicate`, {}),
   results: (s: string, offset: number, limit: number, arranged: Record<string, string>, signal?: AbortSignal) =>
     read<ResultPage>(`/searches/${part(s)}/results?${new URLSearchParams({ offset: `${offset}`, limit: `${limit}`, ...arranged })}`, signal),

@@ -7,6 +7,8 @@ import type { Answer, SearchState, Settings } from "./types";
 export type Change =
   /** Of whole stacks, unless it is said of these pictures alone. */
   | { kind: "answers"; answers: Record<string, Answer>; alone?: boolean }
+  /** What a file says of pictures. */
+  | { kind: "labels"; file: File }
   | { kind: "undo" }
   | { kind: "redo" }
   | { kind: "settings"; settings: Settings };
@@ -74,7 +76,7 @@ export class Outbox {
     } catch (error) {
       if (error instanceof MovedOn) {
         // An answer about a picture holds whatever the state; an undo is meant for the state that was seen.
-        const kept = sealed.change.kind === "answers";
+        const kept = sealed.change.kind === "answers" || sealed.change.kind === "labels";
         if (kept) Object.assign(sealed, { key: freshKey(), revision: null });
         else this.#shift();
         this.host.movedOn(error.state, kept);

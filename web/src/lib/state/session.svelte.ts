@@ -111,6 +111,11 @@ export class Session implements OutboxHost {
     this.#send(new Map([...this.draft, ...given]));
   }
 
+  /** Learn what a file says of pictures, in one change. */
+  bring(file: File): void {
+    this.#outbox.push({ kind: "labels", file });
+  }
+
   /** The results that are shown know all that was said. */
   settle(): void {
     if (this.said.size) this.said = new Map();
@@ -168,6 +173,10 @@ export class Session implements OutboxHost {
     switch (change.kind) {
       case "answers":
         return request("POST", `${base}/answers`, { revision, key, answers: change.answers, alone: change.alone ?? false });
+      case "labels": {
+        const query = new URLSearchParams({ name: change.file.name, revision: `${revision}`, key });
+        return request("POST", `${base}/labels?${query}`, change.file);
+      }
       case "settings":
         return request("PUT", `${base}/settings`, { revision, key, settings: change.settings });
       default:
@@ -177,6 +186,7 @@ export class Session implements OutboxHost {
 
   arrived(state: SearchState, change: Change): void {
     this.#take(state);
+    if (change.kind === "labels") toasts.show(`What ${change.file.name} says was learnt.`);
     if (change.kind === "undo") this.news = "Taken back.";
     if (change.kind === "redo") this.news = "Done again.";
   }
@@ -200,7 +210,7 @@ export class Session implements OutboxHost {
     const answers = queue.filter((sealed) => sealed.change.kind === "answers");
     this.#kept.keep(answers);
     this.waiting = queue.length;
-    this.#roundLast = queue.at(-1)?.change.kind === "answers";
+    this.#roundLast = ["answers", "labels"].includes(queue.at(-1)?.change.kind ?? "");
     this.pending = new Map(
       answers.flatMap(({ change }) => (change.kind === "answers" ? [...drafts.fromAnswers(change.answers)] : [])),
     );
