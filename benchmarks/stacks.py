@@ -3,10 +3,12 @@
     python benchmarks/stacks.py FOLDER --out build/stacks.json
 
 (a) A quarter of the photographs of FOLDER each is copied: compressed at quality 60, half as wide
-    and high, cropped by 5 % of width and height, and brightened by 20 %. Originals and copies are
+    and high, cropped by 5 % on every side, and brightened by 20 %. Originals and copies are
     indexed. Printed is which part of the copies is in a stack with its original, and which part of
-    all pairs within stacks is of two different photographs; these are listed, for some of them
-    may be of a burst. Then the same of copies that are recoloured: in grey, and with turned hues.
+    all pairs within stacks is wrong: of two photographs that are not of one scene, by `same_scene`,
+    which looks at nothing that stacks are found by. Pairs of two photographs are listed, to be
+    looked at. Then which part of pairs of photographs, one and the next by name, is of one scene by
+    that rule; and all of it for copies that are recoloured: in grey, and with turned hues.
 (b) The time of indexing, as a multiple of that without hashes and stacks; in turns, medians.
 (c) The time and the memory of finding the stacks of made-up pictures of which a tenth are copies,
     all at once and when a few come later.
@@ -34,7 +36,7 @@ from PIL import Image, ImageEnhance
 
 import ital
 from ital.collection import index, reader, stacks
-from ital.collection.alike import Stacked
+from ital.collection.alike import Stacked, least_cosine
 
 
 def half(image: Image.Image) -> Image.Image:
@@ -42,7 +44,7 @@ def half(image: Image.Image) -> Image.Image:
 
 
 def cropped(image: Image.Image) -> Image.Image:
-    left, top = round(0.025 * image.width), round(0.025 * image.height)
+    left, top = round(0.05 * image.width), round(0.05 * image.height)
     return image.crop((left, top, image.width - left, image.height - top))
 
 
@@ -87,6 +89,53 @@ def make(files: list[Path], folder: Path, copies: Copies) -> None:
             change(image.convert("RGB")).save(folder / kind / f"{number:05}.jpg", quality=quality)
 
 
+PATCH, REACH, NEAR = 16, 12, 3
+"""Pixels of a patch, how far it may have moved, and how far from what most have moved."""
+
+
+def same_scene(one: Path, other: Path) -> bool:
+    """Whether two photographs show one scene, as those of a burst do.
+
+    They are compared in grey, at 96 pixels. Of the patches of each that have corners, more than two
+    in five must be in the other, with a correlation of at least 0.7, and all moved alike.
+    """
+    pixels = []
+    for path in (one, other):
+        with Image.open(path) as image:
+            image.thumbnail((96, 96), Image.Resampling.BOX)
+            pixels.append(np.asarray(image.convert("L"), np.float32))
+    first, second = pixels
+    return first.shape == second.shape and min(refound(first, second), refound(second, first)) > 0.4
+
+
+def refound(of: np.ndarray, within: np.ndarray) -> float:
+    """The part of the patches with corners that are found, at about the same distance."""
+    places: list[tuple[float, int, int]] = []
+    for y in range(0, of.shape[0] - PATCH + 1, PATCH // 2):
+        for x in range(0, of.shape[1] - PATCH + 1, PATCH // 2):
+            patch = of[y : y + PATCH, x : x + PATCH]
+            down, right = np.gradient(patch)
+            tensor = np.array([[down * down, down * right], [down * right, right * right]])
+            if np.linalg.eigvalsh(tensor.mean(axis=(2, 3)))[0] < 25:
+                continue
+            top, left = max(0, y - REACH), max(0, x - REACH)
+            area = within[top : y + PATCH + REACH, left : x + PATCH + REACH]
+            windows = np.lib.stride_tricks.sliding_window_view(area, (PATCH, PATCH))
+            spreads = np.maximum(windows.std(axis=(2, 3)), 1)
+            wanted = (patch - patch.mean()) / patch.std() / PATCH**2
+            alike = (windows * wanted).sum(axis=(2, 3)) / spreads
+            row, column = np.unravel_index(alike.argmax(), alike.shape)
+            places.append((float(alike.max()), top + int(row) - y, left + int(column) - x))
+    if len(places) < 4:
+        return 0.0
+    found = np.array(places)
+    good = found[:, 0] >= 0.7
+    if not good.any():
+        return 0.0
+    moved = np.abs(found[:, 1:] - np.median(found[good, 1:], axis=0)).max(axis=1)
+    return float((good & (moved <= NEAR)).mean())
+
+
 def found(folder: Path, copies: Copies) -> dict[str, Any]:
     """Which part of the copies is stacked with its original, and which pairs are of two."""
     collection = ital.Collection.open(folder)
@@ -103,7 +152,11 @@ def found(folder: Path, copies: Copies) -> dict[str, Any]:
         for kind in copies
     }
     others = sorted(together - right)
-    return {"copies": kinds, "pairs": len(together), "different": others}
+    originals = folder / "originals"
+    wrong = [
+        pair for pair in others if not same_scene(*(originals / Path(one).name for one in pair))
+    ]
+    return {"copies": kinds, "pairs": len(together), "different": others, "wrong": wrong}
 
 
 def quality(files: list[Path], folder: Path, copies: Copies) -> dict[str, Any]:
@@ -112,11 +165,23 @@ def quality(files: list[Path], folder: Path, copies: Copies) -> dict[str, Any]:
     report = found(folder, copies)
     for kind, share in report["copies"].items():
         print(f"(a) {kind:10} {share:.1%} of copies in a stack with the original")
-    share = len(report["different"]) / max(1, report["pairs"])
-    print(f"(a) {share:.2%} of {report['pairs']} pairs within stacks are of two photographs:")
+    mean = statistics.mean(report["copies"].values())
+    share = len(report["wrong"]) / max(1, report["pairs"])
+    print(f"(a) {mean:.1%} of all copies")
+    print(
+        f"(a) {share:.2%} of {report['pairs']} pairs within stacks are wrong; of two photographs:"
+    )
     for pair in report["different"]:
-        print("   ", *pair)
+        print("   ", *pair, "(wrong)" if pair in report["wrong"] else "(of one scene)")
     return report
+
+
+def neighbours(files: list[Path]) -> float:
+    """The part of pairs of files, one after the other, that is of one scene; of every fifth."""
+    pairs = list(itertools.pairwise(files))[::5]
+    share = statistics.mean(itertools.starmap(same_scene, pairs))
+    print(f"(a) {share:.1%} of {len(pairs)} photographs and the next are of one scene")
+    return share
 
 
 def cost(folder: Path, place: Path, repeats: int) -> dict[str, float]:
@@ -154,8 +219,11 @@ def scale(size: int, dimension: int, late: int) -> dict[str, float]:
     vectors[copies] = vectors[originals]
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     tracemalloc.start()
-    stacked = Stacked(hashes, np.ones(size, bool), vectors)
+    known = np.ones(size, bool)
     begun = time.perf_counter()
+    least = least_cosine(hashes, known, vectors)
+    limit = time.perf_counter()
+    stacked = Stacked(hashes, known, vectors, least, lambda row, other: np.inf)
     stacks.join_all(stacked, np.arange(size - late))
     first = time.perf_counter()
     stacks.join_all(stacked, np.arange(size - late, size))
@@ -163,6 +231,7 @@ def scale(size: int, dimension: int, late: int) -> dict[str, float]:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     report = {
+        "limit": limit - begun,
         "seconds": first - begun,
         "late": last - first,
         "megabytes": peak / 1e6,
@@ -195,6 +264,7 @@ def main() -> None:
         place = Path(name)
         report: dict[str, Any] = {
             "copies": quality(files, place / "copies", COPIES),
+            "neighbours": neighbours(files),
             "recoloured": quality(files, place / "recoloured", RECOLOURED),
             "cost": cost(place / "copies" / "originals", place, arguments.repeats),
         }

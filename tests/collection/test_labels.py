@@ -140,3 +140,23 @@ def test_folders_of_examples(folder, quick, tmp_path):
     for place, words in (("empty", "is empty"), ("none", "must be a folder of pictures, got")):
         with pytest.raises(ValueError, match=words):
             pictures_in(tmp_path / place, "--yes")
+
+
+def test_no_more_rows_are_read_than_a_file_may_have(collection, tmp_path, monkeypatch):
+    file = tmp_path / "labels.csv"
+    file.write_text("id,label\n3,yes\n4,no\n")
+    monkeypatch.setattr("ital.collection.labels.MOST_ROWS", 1)
+    with pytest.raises(ValueError, match="may have 1 rows at the most"):
+        collection.read_labels(file)
+
+
+def test_of_a_parquet_file_no_more_is_unpacked_than_it_may_have(collection, tmp_path, monkeypatch):
+    file = tmp_path / "labels.parquet"
+    parquet.write_table(pa.table({"id": [3, 4], "label": ["yes", "no"]}), file)
+    monkeypatch.setattr("ital.collection.labels._MOST_BYTES", 10)
+    with pytest.raises(ValueError, match="may have 10 bytes at the most, uncompressed"):
+        collection.read_labels(file)
+    parquet.write_table(pa.table({"colour": ["red"]}), file)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="must be in a column label or answer, got colour"):
+        collection.read_labels(file)

@@ -85,7 +85,7 @@ def test_a_file_that_is_broken_or_missing_is_made_anew(large):
 
 
 def test_pictures_that_are_not_known_are_alone():
-    known = stacks.Stacks(np.array([2, 4, 7]), np.zeros(3, np.uint64), np.array([2, 2, 7]))
+    known = stacks.Stacks(np.array([2, 4, 7]), np.zeros(3, np.uint64), np.array([2, 2, 7]), 0.9)
     assert known.of(np.array([1, 2, 4, 5, 9])).tolist() == [1, 2, 2, 5, 9]
 
 

@@ -60,8 +60,8 @@ def results(client, state, what="results") -> dict:
     return client.get(f"{API}/searches/{state['id']}/{what}").json()
 
 
-def say(client, state, picture: int, answer: str) -> dict:
-    body = answers(state, **{f"p{picture}": answer})
+def say(client, state, picture: int, answer: str, **options) -> dict:
+    body = answers(state, **{f"p{picture}": answer}) | options
     return client.post(f"{API}/searches/{state['id']}/answers", json=body).json()
 
 
@@ -99,8 +99,43 @@ def test_an_answer_is_for_the_stack_until_a_picture_gets_its_own(serve):
             return {one["name"]: one["label"] for one in opened["results"]}
 
         assert set(said().values()) == {"yes"}
-        state = say(client, state, named["0-70.jpg"], "no")
+        state = say(client, state, named["0-70.jpg"], "no", alone=True)
         assert said() == {"0.png": "yes", "0-80.jpg": "yes", "0-90.jpg": "yes", "0-70.jpg": "no"}
+        # What is said next of any of them is of the whole stack again, in one step, and no
+        # further picture gets a label.
+        before = state
+        state = say(client, state, named["0-90.jpg"], "unsure")
+        assert set(said().values()) == {"unsure"}
+        rounds = results(client, state, "history")["rounds"]
+        assert {one["name"] for one in rounds[-1]["labels"]} == {"0.png", "0-70.jpg"}
+        body = {"revision": state["revision"], "key": "back"}
+        state = client.post(f"{API}/searches/{state['id']}/undo", json=body).json()
+        assert said()["0-70.jpg"] == "no"
+        assert [state[name] for name in ("relevant", "irrelevant")] == [
+            before[name] for name in ("relevant", "irrelevant")
+        ]
+
+
+def test_pictures_of_one_stack_at_once_are_each_for_themselves(serve):
+    with serve() as client:
+        state, named = begin(client, "5.png")
+        body = answers(state, **{f"p{named['0.png']}": "yes", f"p{named['0-70.jpg']}": "no"})
+        client.post(f"{API}/searches/{state['id']}/answers", json=body)
+        opened = results(client, state, f"stacks/{named['0.png']}")
+        labels = {one["name"]: one["label"] for one in opened["results"]}
+        assert (labels["0.png"], labels["0-70.jpg"]) == ("yes", "no")
+
+
+def test_thresholds_tell_how_many_results_they_leave(serve):
+    with serve() as client:
+        state, named = begin(client, "5.png")
+        state = say(client, state, named["0.png"], "yes")
+        table = results(client, state, "thresholds")["thresholds"]
+        assert (table[0]["count"], table[0]["stacks"]) == (9, 6)
+        for one in table[::10]:
+            url = f"{API}/searches/{state['id']}/results"
+            page = client.get(url, params={"threshold": one["probability"]}).json()
+            assert page["total"] == one["stacks"]
 
 
 def test_stacks_are_taken_away_whole_or_their_best(serve):
@@ -115,7 +150,8 @@ def test_stacks_are_taken_away_whole_or_their_best(serve):
 
         assert len(taken()) == 1
         assert len(taken(stacks="whole")) == 4
-        assert len(taken(top=5, stacks="best")) == 2
+        assert len(taken(top=2, stacks="whole")) == 5  # the second is like no other
+        assert len(taken(top=5, stacks="best")) == 5
         labels = client.get(f"{API}/searches/{state['id']}/export", params={"stacks": "whole"}).text
         assert labels.count(",yes\n") == 4
 

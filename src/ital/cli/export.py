@@ -78,7 +78,7 @@ def export(
         str | None,
         typer.Option(
             help="Of results that show the same thing: whole, all of them if one is found, or "
-            "best, the first alone. Those that are found, if not given."
+            "best, the first alone; --top counts stacks then. Those that are found, if not given."
         ),
     ] = None,
     adopt: Annotated[

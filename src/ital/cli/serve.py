@@ -61,8 +61,7 @@ def serve(
     stacks: Annotated[
         bool | None,
         typer.Option(
-            help="Ask about, and show, one of several pictures of the same thing; each, if not "
-            "given."
+            help="Ask about, and show, one of several pictures of the same thing; so, if not given."
         ),
     ] = None,
     index: Annotated[bool, typer.Option(help="Bring collections up to date first.")] = True,

@@ -2,12 +2,14 @@
 
 A perceptual hash knows where a picture is bright and dark, an embedding what is to be seen. Each
 alone mistakes pictures for copies: two sunsets are bright in the same places, and two photographs
-of a bus show much the same. Both together seldom do.
+of a bus show much the same. Both together seldom do. How near embeddings of different pictures come
+depends on the collection: drawings of one hand are nearer to each other than two photographs of the
+same moment. So what is near enough is measured, on pictures that are different by their hashes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -18,20 +20,35 @@ from ital.engine import for_blocks
 
 Hashes = npt.NDArray[np.uint64]
 
-MOST_BITS, LEAST_COSINE = 16, 0.9
-"""Bits of 64 in which the hashes of two pictures may differ, and the least cosine of embeddings.
+MOST_BITS, LEAST_COSINE = 18, 0.88
+"""Bits of 64 in which the hashes of two pictures may differ, and the least cosine of embeddings, in
+a collection in which different pictures do not come so near.
 
-Hashes of unlike pictures differ in 32 bits, give or take 5, so that three spreads from there one in
-a thousand pairs is left; cropping a picture by 5 % changes 6, seldom more than 12. The cosine
-is what tells these from pictures with the same outlines: two of one kind have 0.7.
+Hashes of unlike pictures differ in 32 bits, give or take 5, so that three in a thousand pairs are
+left; cropping a picture by 5 % on every side changes 10, seldom more than 18. The cosine is what
+tells these from pictures with the same outlines: two of one kind have 0.7.
 """
 
-SAME_BITS, SAME_COSINE = 4, 0.8
-"""The same where hardly a bit differs, of copies that are merely smaller or compressed.
+SAME_BITS, SAME_COSINE, MOST_DIFFERENCE = 4, 0.8, 15.0
+"""Copies that are merely smaller, compressed or brighter are known by their pixels as well: hardly
+a bit differs, and their miniatures hardly do.
 
 Small ones are blurred to the network, which takes details for what is not there: hence the lower
-cosine. It still keeps apart what has the same outlines in other colours.
+cosine. Miniatures of such copies of photographs differed by 14.8 at the most, those of two emoji
+by 16.1 at the least.
 """
+
+OTHER_BITS, OTHER_PART = 24, 0.99
+"""Pictures whose hashes differ in more bits are different ones: copies never came to more than 22,
+even if cropped by 5 % on every side. This part of a collection must have no different picture
+within the limit.
+"""
+
+_SAMPLE = 512
+"""Pictures, evenly spaced, of which the nearest different one is looked for."""
+
+_TRIED = 8
+"""Centres, the nearest, whose miniatures a picture is compared with."""
 
 _TILE = 4096
 """Hashes that are compared with some others at a time: what a core's cache holds."""
@@ -39,6 +56,25 @@ _TILE = 4096
 
 _NONE = (-1.0, -1)
 """The cosine and the row of no picture."""
+
+
+def least_cosine(hashes: Hashes, known: npt.NDArray[np.bool_], vectors: Vectors) -> float:
+    """The cosine that embeddings of different pictures of a collection hardly ever reach."""
+    rows = np.flatnonzero(known)
+    if not rows.size:
+        return LEAST_COSINE
+    some = rows[np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).astype(np.int64)]
+    sample = vectors[some].astype(np.float32, copy=False).T
+    nearest: list[npt.NDArray[np.float32]] = []
+
+    def compare(lo: int, hi: int) -> None:
+        others = rows[lo:hi]
+        cosines = vectors[others].astype(np.float32, copy=False) @ sample
+        cosines[np.bitwise_count(hashes[others, None] ^ hashes[some]) <= OTHER_BITS] = -1.0
+        nearest.append(cosines.max(axis=0))
+
+    for_blocks(compare, len(rows), _TILE)
+    return max(LEAST_COSINE, float(np.quantile(np.max(nearest, axis=0), OTHER_PART)))
 
 
 class Stacked:
@@ -53,11 +89,21 @@ class Stacked:
         hashes: perceptual hashes by row.
         known: which rows have one; others are alike to none.
         vectors: embeddings of length 1 by row.
+        least: the least cosine of pictures that are alike, whatever their pixels are.
+        differ: by how much the miniatures of two rows do.
 
     """
 
-    def __init__(self, hashes: Hashes, known: npt.NDArray[np.bool_], vectors: Vectors) -> None:
+    def __init__(
+        self,
+        hashes: Hashes,
+        known: npt.NDArray[np.bool_],
+        vectors: Vectors,
+        least: float,
+        differ: Callable[[int, int], float],
+    ) -> None:
         self._hashes, self._known, self._vectors = hashes, known, vectors
+        self._least, self._differ = least, differ
         self.centres: IntArray = np.full(len(hashes), -1, dtype=np.int64)
         """Rows of the centres, by row; -1 for those that are not settled."""
         self._rows = np.empty(len(hashes), dtype=np.int64)
@@ -113,6 +159,11 @@ class Stacked:
             return _NONE
         some, one = (self._vectors[part].astype(np.float32, copy=False) for part in (others, row))
         cosines = some @ one
-        alike = cosines >= np.where(bits <= SAME_BITS, SAME_COSINE, LEAST_COSINE)
-        best = int(np.where(alike, cosines, -1.0).argmax())
-        return (float(cosines[best]), int(others[best])) if alike[best] else _NONE
+        best = int(cosines.argmax())
+        if cosines[best] >= self._least:
+            return float(cosines[best]), int(others[best])
+        close = np.flatnonzero((bits <= SAME_BITS) & (cosines >= SAME_COSINE))
+        for place in close[np.argsort(-cosines[close], kind="stable")][:_TRIED].tolist():
+            if self._differ(row, int(others[place])) <= MOST_DIFFERENCE:
+                return float(cosines[place]), int(others[place])
+        return _NONE

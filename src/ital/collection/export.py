@@ -21,7 +21,6 @@ from ital.collection.pictures import UnreadableError
 from ital.collection.scan import open_inside
 from ital.collection.store import Store
 from ital.durable import write_whole
-from ital.groups import Groups
 from ital.search import Search
 
 
@@ -53,18 +52,19 @@ def found(
     """The best pictures first: the ``top`` ones, or all, or as many as a threshold leaves.
 
     They are as many as there are of at least this probability, the first of the ranking. Of a
-    stack of which one is among them, ``stacks`` takes the whole or the best alone; if ``None``,
-    those that are.
+    stack of which one is among them, ``stacks`` takes the whole or the best alone, and ``top``
+    counts stacks; if ``None``, those that are.
     """
     if stacks not in (None, *STACKS):
         raise ValueError(f"stacks must be {' or '.join(STACKS)}, got {stacks!r}")
     results, answers, ranking = search.results(top), search.answers, search.ranking()
-    above = len(results)
+    above = len(ranking.rows)
     if threshold is not None:
-        above = min(above, ranking.above(checks.probability(threshold, "threshold")))
-    places = np.arange(above)
+        above = ranking.above(checks.probability(threshold, "threshold"))
+    places = np.arange(min(above, len(results)))
     if stacks is not None:
-        places = _stacked(collection.groups, ranking.rows, above, stacks)
+        best = collection.groups.best(ranking.rows[:above])[:top]
+        places = best if stacks == "best" else _whole_stacks(collection, ranking.rows, best)
     rows = ranking.rows[places]
     columns = (collection.ids[rows], rows, ranking.probabilities[places], ranking.means[places])
     return [
@@ -82,11 +82,10 @@ def found(
     ]
 
 
-def _stacked(groups: Groups, rows: IntArray, above: int, stacks: str) -> IntArray:
-    """Places in a ranking, of the stacks of its first rows."""
-    if stacks == "best":
-        return groups.best(rows[:above])
-    return np.flatnonzero(np.isin(groups.first[rows], groups.first[rows[:above]]))
+def _whole_stacks(collection: Collection, rows: IntArray, best: IntArray) -> IntArray:
+    """All places in a ranking of the stacks of some of them."""
+    stacks = collection.groups.first[rows]
+    return np.flatnonzero(np.isin(stacks, stacks[best]))
 
 
 def to_csv(results: Sequence[Found]) -> str:

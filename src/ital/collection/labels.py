@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -30,6 +31,12 @@ _HOLDS = "holds"
 """The column of a table of all that was said, in which some was said anew since, and some of
 pictures that are not in the collection."""
 
+MOST_ROWS = 1_000_000
+"""Of a file."""
+
+_MOST_BYTES, _ROWS_AT_ONCE = 1 << 28, 4096
+"""Of a Parquet file that is not compressed any more, and what is read of it at a time."""
+
 Rows = Iterator[tuple[str, Mapping[str, Any]]]
 """Rows by name of column, each with where it is in its file."""
 
@@ -39,14 +46,22 @@ def read(collection: Collection, file: Path) -> dict[int, Answer]:
 
     Rows without a label say nothing. A file with anything wrong in it is refused as a whole.
     """
-    if file.suffix.lower() not in _KINDS:
-        raise ValueError(f"labels must end in {', '.join(_KINDS)}, got {str(file)!r}")
+    _check_kind(str(file))
     if not file.is_file():
         raise ValueError(f"labels must be a file that is there, but {str(file)!r} is not")
+    with file.open("rb") as opened:
+        return parse(collection, str(file), opened)
+
+
+def parse(collection: Collection, file: str, content: IO[bytes]) -> dict[int, Answer]:
+    """What the content of a file says, of a kind that the end of its name tells."""
+    kind = _check_kind(file)
     said: dict[int, tuple[str, Answer]] = {}
     place = ""
     try:
-        rows = list(_KINDS[file.suffix.lower()](file))
+        rows = list(itertools.islice(_KINDS[kind](content), MOST_ROWS + 1))
+        if len(rows) > MOST_ROWS:
+            raise ValueError(f"it may have {MOST_ROWS:,} rows at the most")
         identify = _identifying(collection, [row for _, row in rows])
         for place, row in rows:
             if _HOLDS in row and (row[_HOLDS] in (False, "False") or not _path(row)):
@@ -62,10 +77,17 @@ def read(collection: Collection, file: Path) -> dict[int, Answer]:
                 )
     except (ValueError, csv.Error, pa.ArrowException) as error:
         # What is wrong with the file as a whole is in no place of it.
-        raise ValueError(f"{str(file)!r}{place and f', {place}'}: {error}") from error
+        raise ValueError(f"{file!r}{place and f', {place}'}: {error}") from error
     if not said:
-        raise ValueError(f"{str(file)!r} must say something of pictures, but no row has a label")
+        raise ValueError(f"{file!r} must say something of pictures, but no row has a label")
     return {image: answer for image, (_, answer) in said.items()}
+
+
+def _check_kind(file: str) -> str:
+    kind = next((kind for kind in _KINDS if file.lower().endswith(kind)), None)
+    if kind is None:
+        raise ValueError(f"labels must end in {', '.join(_KINDS)}, got {file!r}")
+    return kind
 
 
 def pictures_in(folder: Path, name: str) -> list[Path]:
@@ -140,8 +162,8 @@ def _value(row: Mapping[str, Any], names: Sequence[str], what: str) -> Any:
     raise ValueError(f"{what} must be in a column {' or '.join(names)}, got {', '.join(row)}")
 
 
-def _csv(file: Path) -> Rows:
-    content = file.read_bytes()
+def _csv(file: IO[bytes]) -> Rows:
+    content = file.read()
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -165,9 +187,9 @@ def _csv(file: Path) -> Rows:
         raise ValueError(f"line {lines.line_num} must be CSV, but: {error}") from error
 
 
-def _json(file: Path) -> Rows:
+def _json(file: IO[bytes]) -> Rows:
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(file.read())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it must be JSON, but: {error}") from error
     if isinstance(content, dict):
@@ -186,9 +208,34 @@ def _json(file: Path) -> Rows:
         yield f"item {number}", row
 
 
-def _parquet(file: Path) -> Rows:
-    for number, row in enumerate(parquet.read_table(file).to_pylist(), start=1):
-        yield f"row {number}", row
+def _parquet(file: IO[bytes]) -> Rows:
+    wanted = {*PATHS, *IDS, *LABELS, _HOLDS}
+    with parquet.ParquetFile(file) as table:
+        there = table.schema_arrow.names
+        names = [name for name in there if name in wanted] or there[:1]
+        described = table.metadata
+        parts = [described.row_group(group) for group in range(described.num_row_groups)]
+        if sum(part.total_byte_size for part in parts) > _MOST_BYTES:
+            raise ValueError(f"it may have {_MOST_BYTES:,} bytes at the most, uncompressed")
+    file.seek(0)
+    # A text that is there a million times is held once.
+    with parquet.ParquetFile(file, read_dictionary=names) as table:
+        number = 0
+        for batch in table.iter_batches(_ROWS_AT_ONCE, columns=names):
+            for values in zip(*(_values(batch.column(name)) for name in names), strict=True):
+                number += 1
+                yield f"row {number}", dict(zip(names, values, strict=True))
 
 
-_KINDS: dict[str, Callable[[Path], Rows]] = {".csv": _csv, ".json": _json, ".parquet": _parquet}
+def _values(column: pa.Array) -> list[Any]:
+    if not pa.types.is_dictionary(column.type):
+        return list(column.to_pylist())
+    texts = column.dictionary.to_pylist()
+    return [None if place is None else texts[place] for place in column.indices.to_pylist()]
+
+
+_KINDS: dict[str, Callable[[IO[bytes]], Rows]] = {
+    ".csv": _csv,
+    ".json": _json,
+    ".parquet": _parquet,
+}

@@ -7,8 +7,10 @@ stayed are not compared again.
 
 from __future__ import annotations
 
+import functools
 import io
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +20,14 @@ import numpy.typing as npt
 
 from ital.checks import IntArray
 from ital.collection import mapped
-from ital.collection.alike import Hashes, Stacked
+from ital.collection.alike import Hashes, Stacked, least_cosine
+from ital.collection.miniature import Miniature, difference, miniature
 from ital.collection.store import Store, Table
 from ital.durable import write_whole
 from ital.engine import one_blas_thread
+
+_KEPT = 1024
+"""Miniatures that are kept, for they are compared with several others."""
 
 _AT_ONCE = 64
 """Pictures that are compared with all centres at a time."""
@@ -37,6 +43,8 @@ class Stacks:
     """What tells whether a picture is still the same."""
     centres: IntArray
     """Identifiers of the centres, one for each of ``ids``."""
+    least: float
+    """How near embeddings had to be when stacks were last found."""
 
     def of(self, ids: IntArray) -> IntArray:
         """The centres of pictures; a picture that is not known here is its own."""
@@ -46,7 +54,7 @@ class Stacks:
         return np.where(self.ids[places] == ids, self.centres[places], ids)
 
 
-_NONE = Stacks(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64))
+_NONE = Stacks(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64), 0.0)
 
 
 def load(store: Store, fingerprint: str) -> Stacks:
@@ -54,7 +62,8 @@ def load(store: Store, fingerprint: str) -> Stacks:
     with suppress(OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
         content = io.BytesIO(_path(store, fingerprint).read_bytes())
         with np.load(content, allow_pickle=False) as saved:
-            return Stacks(saved["ids"], saved["contents"], saved["centres"])
+            least = float(saved["least"])
+            return Stacks(saved["ids"], saved["contents"], saved["centres"], least)
     return _NONE
 
 
@@ -74,7 +83,7 @@ def update(store: Store, fingerprint: str) -> None:
     found = _updated(store, table, known)
     if found is not known:
         stream = io.BytesIO()
-        np.savez(stream, ids=found.ids, contents=found.contents, centres=found.centres)
+        np.savez(stream, **vars(found))
         with suppress(OSError):  # without, what came since is in no stack
             write_whole(_path(store, fingerprint), stream.getvalue())
 
@@ -83,7 +92,10 @@ def _updated(store: Store, table: Table, known: Stacks) -> Stacks:
     ids, contents, hashes, hashed = _columns(table)
     if np.array_equal(ids, known.ids) and np.array_equal(contents, known.contents):
         return known
-    stacked = Stacked(hashes, hashed, mapped.embeddings(store, table, ids).vectors)
+    vectors = mapped.embeddings(store, table, ids).vectors
+    with one_blas_thread():
+        least = least_cosine(hashes, hashed, vectors)
+    stacked = Stacked(hashes, hashed, vectors, least, _difference(table, ids))
     # What is settled stays so: a picture that is as it was, around a centre that is, too.
     places = np.searchsorted(ids, known.ids)
     stays = np.append(ids, -1)[places] == known.ids
@@ -98,7 +110,22 @@ def _updated(store: Store, table: Table, known: Stacks) -> Stacks:
     join_all(stacked, new[first[new] == new])
     for row in new[first[new] != new].tolist():
         stacked.settle(row, int(stacked.centres[first[row]]))
-    return Stacks(ids, contents, ids[stacked.centres])
+    return Stacks(ids, contents, ids[stacked.centres], least)
+
+
+def _difference(table: Table, ids: IntArray) -> Callable[[int, int], float]:
+    """By how much the miniatures of two rows differ, which are made of their thumbnails."""
+
+    @functools.lru_cache(_KEPT)
+    def small(row: int) -> Miniature | None:
+        content = table.thumbnail(int(ids[row]))
+        return None if content is None else miniature(content)
+
+    def differ(row: int, other: int) -> float:
+        one, another = small(row), small(other)
+        return np.inf if one is None or another is None else difference(one, another)
+
+    return differ
 
 
 def join_all(stacked: Stacked, rows: IntArray) -> None:

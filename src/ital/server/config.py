@@ -39,7 +39,7 @@ class ServerSettings(BaseSettings):
     """An address for SQLAlchemy; a SQLite file in the user's data folder if none is given."""
     ray: str | None = None
     """The address of a Ray cluster, on which searches are then; ``local`` starts one here."""
-    stacks: bool = False
+    stacks: bool = True
     """Whether pictures that show the same thing are asked about, and shown, as one."""
     idle_seconds: int = Field(default=20, ge=1)
     """How long a connection may keep us waiting for a request, or for the next part of its body."""

@@ -12,13 +12,14 @@ from ital.server import schemas
 from ital.server.audits import Audits
 from ital.server.config import ServerSettings
 from ital.server.database import Database
+from ital.server.labels import Labels
 from ital.server.searches import Searches
 from ital.server.served import Served
 from ital.server.uploads import Uploads
 
 
 class Server:
-    """Collections, searches, audits and uploads, and the wish that it all may end."""
+    """Collections, searches, audits, labels and uploads, and the wish that it all may end."""
 
     def __init__(self, settings: ServerSettings, served: list[Served], database: Database) -> None:
         self.settings, self.database = settings, database
@@ -28,6 +29,7 @@ class Server:
             raise ValueError(f"two of {names} hold the same collection: index one of them anew")
         self.searches = Searches(database, self.served, settings.memory_bytes)
         self.audits = Audits(database, self.searches)
+        self.labels = Labels(self.searches)
         self.uploads = Uploads(database, settings.upload_pixels)
         self.stopping = asyncio.Event()
 

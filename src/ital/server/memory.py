@@ -56,12 +56,21 @@ class Live:
 
     def best_of_stacks(self, places: IntArray) -> IntArray:
         """Of each stack the best alone, in the order in which places of the ranking are given."""
-        groups = self.search.groups
+        groups, rows = self.search.groups, self.search.ranking().rows
         if groups is None:
             return places
-        ranked = np.sort(places)
-        best = ranked[groups.best(self.search.ranking().rows[ranked])]
+        if len(places) == len(rows):
+            best = self.best
+        else:
+            ranked = np.sort(places)
+            best = ranked[groups.best(rows[ranked])]
         return places[np.isin(places, best)]
+
+    @functools.cached_property
+    def best(self) -> IntArray:
+        """The places of the ranking at which the best of each stack are, ascending."""
+        groups, rows = self.search.groups, self.search.ranking().rows
+        return np.arange(len(rows)) if groups is None else groups.best(rows)
 
     def stack(self, row: int) -> IntArray:
         """The rows of a stack, from one of them."""

@@ -241,6 +241,13 @@ class Answers(Change):
     ]
 
 
+class SearchAnswers(Answers):
+    """What the user says of pictures, and by that of all that show the same."""
+
+    alone: bool = False
+    """Whether it is said of these pictures alone."""
+
+
 class SettingsChange(Change):
     settings: Settings
 
@@ -280,6 +287,8 @@ class ThresholdInfo(Schema):
 
     probability: float
     count: int
+    stacks: int
+    """How many results they are, of which each has a whole stack."""
     precision: Estimate
     recall: Estimate
 

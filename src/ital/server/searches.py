@@ -6,8 +6,10 @@ import hashlib
 import logging
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Literal
 
 from sqlalchemy import delete, or_, select
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
@@ -16,6 +18,8 @@ from sqlalchemy.orm import Session
 from ital import strategies
 from ital.answers import Answer
 from ital.checks import Identifier
+from ital.collection import Collection
+from ital.groups import Groups
 from ital.history import outside
 from ital.server import schemas, views
 from ital.server.database import (
@@ -110,14 +114,27 @@ class Searches:
                 EventRow(search=row.id, number=1, kind="query", labels=labels, uploads=uploads)
             )
 
-        row = SearchRow(
-            collection=request.collection,
-            settings=request.settings.model_dump(),
-            seed=secrets.randbits(31),
-            revision=1,
-            position=1,
-        )
+        row = _new_row(request.collection, request.settings)
         return self._begin(row, request, "create", begin)
+
+    def begin_with(
+        self, collection: str, name: str | None, labels: dict[str, int], key: str | None, of: str
+    ) -> schemas.SearchState:
+        """A new search that begins with labels from a file, which ``of`` tells from others."""
+
+        def begin(session: Session, row: SearchRow) -> None:
+            row.name = name or _new_name(session, collection)
+            session.add(row)
+            session.flush()
+            session.add(EventRow(search=row.id, number=1, kind="query", labels=labels))
+
+        row = _new_row(collection, schemas.Settings())
+        return self._begin(row, schemas.Keyed(key=key), f"labels {of}", begin)
+
+    def collection_of(self, search: str) -> str:
+        """The collection that a search is over."""
+        with self._database.reading() as session:
+            return search_of(session, search).collection
 
     def duplicate(self, search: str, request: schemas.Duplicate) -> schemas.SearchState:
         """A copy, with all that can be undone and redone."""
@@ -160,7 +177,7 @@ class Searches:
             session.execute(delete(UploadRow).where(UploadRow.id.in_(names)))
         self.memory.forget(search)
 
-    def answer(self, search: str, request: schemas.Answers) -> schemas.SearchState:
+    def answer(self, search: str, request: schemas.SearchAnswers) -> schemas.SearchState:
         """Learn answers, and ask the next questions."""
 
         def change(session: Session, row: SearchRow) -> None:
@@ -169,8 +186,13 @@ class Searches:
                 # What is said of a picture that has left since it was asked about is kept, too.
                 if not collection.ever_had(identifier):
                     raise UnknownError(f"there is no picture {identifier}")
-            labels = {str(one): Answer.of(answer).number for one, answer in request.answers.items()}
-            learn(session, row, labels)
+            labels = {one: Answer.of(answer).number for one, answer in request.answers.items()}
+            groups = (
+                None if request.alone else self.memory.served(row.collection).groups(collection)
+            )
+            if groups is not None:
+                labels = _of_stacks(labels, said(session, row), groups, collection)
+            learn(session, row, {str(one): label for one, label in labels.items()})
 
         begun = time.perf_counter()
         state = self.change(search, request, "answer", change)
@@ -273,24 +295,64 @@ class Searches:
 
 
 def learn(
-    session: Session, row: SearchRow, labels: dict[str, int], audit: int | None = None
+    session: Session,
+    row: SearchRow,
+    labels: dict[str, int],
+    kind: Literal["query", "answer"] = "answer",
+    audit: int | None = None,
 ) -> None:
-    """Add a round of answers, to an audit or not, in the place of what was undone."""
-    counted = events_of(session, row)[: row.position]
-    said = {image: label for one in counted for image, label in one.labels.items()}
-    if any(said.values()) and not any((said | labels).values()):
+    """Add a round of answers, to an audit or not, or examples, in the place of what was undone."""
+    before = said(session, row)
+    if any(before.values()) and not any((before | labels).values()):
         raise RefusedError("one picture must stay a yes or a no: all would be unsure")
     undone = (EventRow.search == row.id, EventRow.number > row.position)
     session.execute(delete(EventRow).where(*undone))
     row.position += 1
     number = row.position
-    session.add(EventRow(search=row.id, number=number, kind="answer", labels=labels, audit=audit))
+    session.add(EventRow(search=row.id, number=number, kind=kind, labels=labels, audit=audit))
+
+
+def said(session: Session, row: SearchRow) -> dict[str, int]:
+    """What counts of all that was said, by picture."""
+    counted = events_of(session, row)[: row.position]
+    return {image: label for one in counted for image, label in one.labels.items()}
+
+
+def _of_stacks(
+    labels: dict[int, int], said: Mapping[str, int], groups: Groups, collection: Collection
+) -> dict[int, int]:
+    """Labels by which whole stacks come to be answered as one picture of each is.
+
+    If something was said of a stack before, that is what changes: a label for one more of its
+    pictures would have the model take one answer for two. Several pictures of one stack at once
+    are each for themselves.
+    """
+    rows = {image: collection.pool.row(Identifier(image)) for image in labels}
+    named = Counter(groups.first[row] for row in rows.values() if row is not None)
+    meant: dict[int, int] = {}
+    for image, label in labels.items():
+        row, known = rows[image], []
+        if row is not None and named[groups.first[row]] == 1:
+            stack = collection.pool.identifiers(groups.members(row)).tolist()
+            known = [one for one in stack if str(one) in said]
+        meant |= dict.fromkeys(known or [image], label)
+    return meant
 
 
 def _check(settings: schemas.Settings) -> None:
     if settings.strategy not in strategies.names():
         known = ", ".join(strategies.names())
         raise RefusedError(f"strategy must be one of {known}, got {settings.strategy!r}")
+
+
+def _new_row(collection: str, settings: schemas.Settings) -> SearchRow:
+    return SearchRow(
+        collection=collection,
+        settings=settings.model_dump(),
+        seed=secrets.randbits(31),
+        revision=1,
+        position=1,
+    )
 
 
 def _new_name(session: Session, collection: str) -> str:

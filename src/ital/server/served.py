@@ -51,7 +51,7 @@ class Served:
         folder: Path,
         to: Path | None = None,
         engine: Engine | None = None,
-        stacks: bool = False,
+        stacks: bool = True,
     ) -> None:
         self.folder, self._engine, self._stacks = folder, engine, stacks
         self.name = folder.resolve().name or str(folder.resolve())
@@ -80,7 +80,7 @@ class Served:
 
     def groups(self, collection: Collection) -> Groups | None:
         """The pictures that searches take for one."""
-        return collection.groups if self._stacks else None
+        return collection.groups if self._stacks and collection.stacks else None
 
     def reopen(self) -> None:
         """Take up what is on disk now, whoever wrote it."""

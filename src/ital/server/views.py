@@ -191,6 +191,7 @@ def thresholds(opened: Opened) -> schemas.Thresholds:
             schemas.ThresholdInfo(
                 probability=one.probability,
                 count=one.count,
+                stacks=int(np.searchsorted(opened.live.best, one.count)),
                 precision=schemas.Estimate(**vars(one.precision)),
                 recall=schemas.Estimate(**vars(one.recall)),
             )

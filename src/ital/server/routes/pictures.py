@@ -7,20 +7,17 @@ import hashlib
 import io
 import threading
 from contextlib import ExitStack
-from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, Request, Response
 from PIL import Image
-from starlette.requests import ClientDisconnect
 
 from ital.checks import Identifier
 from ital.collection import Collection, pictures
 from ital.collection.pictures import UnreadableError
 from ital.collection.store import StoreError
-from ital.server import files, schemas
-from ital.server.config import MEGABYTE
+from ital.server import bodies, files, schemas
 from ital.server.dependencies import MISSING, Limit, Offset, OneOf, PictureId, Shared, Text
 from ital.server.problems import UnknownError
 
@@ -123,31 +120,12 @@ def original(served: OneOf, picture: PictureId, request: Request) -> Response:
     "/uploads",
     status_code=201,
     responses={**MISSING, 413: {"model": schemas.Problem}, 415: {"model": schemas.Problem}},
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
-            },
-        }
-    },
+    openapi_extra=bodies.FILE,
 )
 async def upload(served: OneOf, server: Shared, request: Request) -> schemas.Upload:
     """Describe a picture from outside, which is the body of the request."""
-    most, size = server.settings.upload_bytes, 0
-    # Those that wait for their turn do so on the disk.
-    with SpooledTemporaryFile(MEGABYTE) as file:
-        try:
-            async for piece in request.stream():
-                file.write(piece)
-                size += len(piece)
-                if size > most:
-                    # What else is to come is not read.
-                    detail = f"a picture may have {most} bytes at the most"
-                    raise HTTPException(413, detail, headers={"Connection": "close"})
-        except ClientDisconnect as error:
-            raise HTTPException(400, "the upload was broken off") from error
-        if not size:
+    async with bodies.received(request, server.settings.upload_bytes, "a picture") as file:
+        if not file.read(1):
             raise UnreadableError("the upload is empty")
         file.seek(0)
         return schemas.Upload(id=await asyncio.to_thread(server.uploads.add, served, file))

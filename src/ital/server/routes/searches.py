@@ -65,7 +65,7 @@ def duplicate_search(
 
 
 @router.post("/searches/{s}/answers", responses=CONFLICT)
-def answer(s: Text, body: schemas.Answers, server: Shared) -> schemas.SearchState:
+def answer(s: Text, body: schemas.SearchAnswers, server: Shared) -> schemas.SearchState:
     """Answer questions, or say something else of pictures that were answered before."""
     return server.searches.answer(s, body)
 

@@ -49,9 +49,15 @@ export const api = {
   search: (s: string, signal?: AbortSignal) => read<SearchState>(`/searches/${part(s)}`, signal),
   rename: (s: string, name: string) => request<SearchInfo>("PATCH", `/searches/${part(s)}`, { name }),
   remove: (s: string) => request<void>("DELETE", `/searches/${part(s)}`),
+  /** A new search that begins with what a file says of pictures. */
+  createFromLabels: (c: string, file: File) => {
+    const query = new URLSearchParams({ name: file.name, key: freshKey() });
+    return persist(() => request<SearchState>("POST", `/collections/${part(c)}/labels?${query}`, file), connection);
+  },
   duplicate: (s: string) => begin(`/searches/${part(s)}/duplicate`, {}),
   results: (s: string, offset: number, limit: number, arranged: Record<string, string>, signal?: AbortSignal) =>
     read<ResultPage>(`/searches/${part(s)}/results?${new URLSearchParams({ offset: `${offset}`, limit: `${limit}`, ...arranged })}`, signal),
+  stack: (s: string, picture: number) => read<ResultPage>(`/searches/${part(s)}/stacks/${picture}`),
   thresholds: (s: string, signal?: AbortSignal) => read<Thresholds>(`/searches/${part(s)}/thresholds`, signal),
   /** Without a threshold, what would be taken is what the results begin with. */
   advice: (s: string, threshold: number | null) =>
@@ -73,7 +79,6 @@ export const urls = {
   either: (c: string, id: number | null, u: string | null) =>
     id !== null ? urls.thumbnail(c, id) : u !== null ? urls.upload(c, u) : null,
   events: (c: string) => `/api/v1/collections/${part(c)}/events`,
-  export: (s: string, format: ExportFormat, choice: { threshold: number } | { top: number }) =>
-    `/api/v1/searches/${part(s)}/export?format=${format}&` +
-    ("top" in choice ? `top=${choice.top}` : `threshold=${choice.threshold}`),
+  export: (s: string, format: ExportFormat, choice: ({ threshold: number } | { top: number }) & { stacks?: "whole" | "best" }) =>
+    `/api/v1/searches/${part(s)}/export?${new URLSearchParams({ format, ...Object.fromEntries(Object.entries(choice).map(([name, value]) => [name, String(value)])) })}`,
 };

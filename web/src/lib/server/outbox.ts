@@ -5,7 +5,10 @@ import { persist, type Link } from "./retry";
 import type { Answer, SearchState, Settings } from "./types";
 
 export type Change =
-  | { kind: "answers"; answers: Record<string, Answer> }
+  /** Of whole stacks, unless it is said of these pictures alone. */
+  | { kind: "answers"; answers: Record<string, Answer>; alone?: boolean }
+  /** What a file says of pictures. */
+  | { kind: "labels"; file: File }
   | { kind: "undo" }
   | { kind: "redo" }
   | { kind: "settings"; settings: Settings }
@@ -76,7 +79,7 @@ export class Outbox {
     } catch (error) {
       if (error instanceof MovedOn) {
         // An answer about a picture holds whatever the state; an undo is meant for the state that was seen.
-        const kept = "answers" in sealed.change;
+        const kept = "answers" in sealed.change || sealed.change.kind === "labels";
         if (kept) Object.assign(sealed, { key: freshKey(), revision: null });
         else this.#shift();
         this.host.movedOn(error.state, kept);

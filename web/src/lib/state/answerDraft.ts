@@ -11,6 +11,10 @@ export interface Answering {
   readonly pending: Draft;
   /** How many changes are on their way. */
   readonly waiting: number;
+  /** Whether the server has taken answers that it has yet to learn, */
+  readonly learning: boolean;
+  /** which are among all that was said of pictures since they were shown. */
+  readonly said: Draft;
   answer(id: number, answer: Answer): void;
   clear(id: number): void;
   /** Send what is answered. */

@@ -48,6 +48,10 @@ export class Audit implements drafts.Answering {
     return this.host.waiting;
   }
 
+  /** What is answered here is learnt before it is acknowledged. */
+  readonly learning = false;
+  readonly said = drafts.EMPTY;
+
   get canUndo(): boolean {
     return this.#unheard.size > 0 || (this.state?.can_undo ?? false);
   }

@@ -4,7 +4,9 @@ import { api } from "../server/api";
 import { collections } from "./collections.svelte";
 import { Examples } from "./examples.svelte";
 import { freshSearch } from "./freshSearch";
+import { isLabelFile } from "../input/labelFiles";
 import { router, searchHash } from "./router.svelte";
+import { Session } from "./session.svelte";
 import { toasts } from "./toasts.svelte";
 import type { NewSearch, SearchState } from "../server/types";
 
@@ -20,12 +22,17 @@ class Start {
     await this.#open("Starting the search…", () => api.create({ collection: collection.id, ...query }));
   }
 
+  /** Pictures begin a search. A table of labels teaches the one that is open, or begins one. */
   async files(files: readonly File[]): Promise<void> {
+    const table = files.find(isLabelFile);
+    const { route } = router;
+    if (table && route.page === "search") return Session.of(route.id).bring(table);
     // A picture may be dropped before the page has read which collections there are.
     if (!collections.current) await collections.refresh();
     const collection = collections.current;
     const chosen = files.filter((file) => file.type.startsWith("image/") || file.type === "").slice(0, 20);
     if (!collection || this.busy || files.length === 0) return;
+    if (table) return this.#open("Reading your labels…", () => api.createFromLabels(collection.id, table));
     if (chosen.length === 0) {
       toasts.show("That is not a picture.", { tone: "error" });
       return;

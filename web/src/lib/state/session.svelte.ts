@@ -51,6 +51,11 @@ export class Session implements OutboxHost, AuditHost, drafts.Answering {
     this.threshold = load<number>(thresholdKey(id), "sessionStorage");
   }
 
+  /** Whether the server has taken answers that it has yet to learn. */
+  get learning(): boolean {
+    return this.state?.learning ?? false;
+  }
+
   async open(): Promise<void> {
     if (this.state) return this.look();
     try {
@@ -102,11 +107,23 @@ export class Session implements OutboxHost, AuditHost, drafts.Answering {
     this.labelAll([id], answer);
   }
 
+  /** Say something of one picture of a stack, and not of the others. What was answered before goes before it. */
+  labelAlone(id: number, answer: Answer): void {
+    this.send();
+    this.said = new Map([...this.said, [id, answer]]);
+    this.#outbox.push({ kind: "answers", answers: { [id]: answer }, alone: true });
+  }
+
   /** Say the same of many pictures, in one change. */
   labelAll(ids: Iterable<number>, answer: Answer): void {
     const given = new Map([...this.draft, ...[...ids].map((id) => [id, answer] as const)]);
     this.said = new Map([...this.said, ...given]);
     this.#send(given);
+  }
+
+  /** Learn what a file says of pictures, in one change. */
+  bring(file: File): void {
+    this.#outbox.push({ kind: "labels", file });
   }
 
   /** The results that are shown know all that was said. */
@@ -170,6 +187,10 @@ export class Session implements OutboxHost, AuditHost, drafts.Answering {
     const base = `/searches/${encodeURIComponent(this.id)}`;
     const path = `${base}/${kind}`;
     const body = { revision, key, ...content };
+    if ("file" in content) {
+      const query = new URLSearchParams({ name: content.file.name, revision: `${revision}`, key });
+      return request("POST", `${path}?${query}`, content.file);
+    }
     if (kind === "settings") return request("PUT", path, body);
     if (kind !== "audit" && kind !== "audit/answers") return request("POST", path, body);
     this.audit.take(await request<AuditState>("POST", path, body));
@@ -183,6 +204,7 @@ export class Session implements OutboxHost, AuditHost, drafts.Answering {
       this.#take({ ...state, batch, progress, outlook, summary });
       this.#catchUp();
     } else this.#take(state);
+    if (change.kind === "labels") toasts.show(`What ${change.file.name} says ${state.learning ? "is being" : "was"} learnt.`);
     if (change.kind === "undo") this.news = "Taken back.";
     if (change.kind === "redo") this.news = "Done again.";
   }
@@ -208,7 +230,8 @@ export class Session implements OutboxHost, AuditHost, drafts.Answering {
     const answers = queue.filter((sealed) => "answers" in sealed.change);
     this.#kept.keep(answers);
     this.waiting = queue.length;
-    this.#roundLast = answers.length > 0 && answers.at(-1) === queue.at(-1);
+    const last = queue.at(-1)?.change;
+    this.#roundLast = last !== undefined && ("answers" in last || last.kind === "labels");
     this.pending = new Map(
       answers.flatMap(({ change }) => ("answers" in change ? [...drafts.fromAnswers(change.answers)] : [])),
     );

@@ -6,7 +6,7 @@ import type { SearchState } from "../../../src/lib/server/types";
 
 interface Sent {
   path: string;
-  body: { revision: number; key: string; answers: Record<string, string> };
+  body: { revision: number; key: string; answers: Record<string, string>; alone: boolean };
 }
 
 /** A server with one search: every change makes a revision, whose batch is `batches[revision]`. */
@@ -117,6 +117,18 @@ describe("Session", () => {
     world.revision = 2;
     await session.look();
     expect(session.state?.batch.map(({ id }) => id)).toEqual([5, 6]);
+  });
+
+  it("says something of one picture of a stack alone, after what was answered before", async () => {
+    const world = server([[5, 6], [7], [8]]);
+    const session = await opened();
+    session.answer(6, "yes");
+    session.labelAlone(2, "no");
+    await vi.waitFor(() => expect(session.state?.revision).toBe(2));
+    expect(world.sent.map(({ body }) => [body.answers, body.alone ?? false])).toEqual([
+      [{ 6: "yes" }, false],
+      [{ 2: "no" }, true],
+    ]);
   });
 
   it("takes back unsent answers before rounds", async () => {

@@ -3,7 +3,7 @@ import { nearest } from "../../../src/lib/state/thresholdTable";
 
 describe("nearest", () => {
   const ALL = { value: 1, low: 1, high: 1 };
-  const table = Array.from({ length: 101 }, (_, i) => ({ probability: i / 100, count: 100 - i, precision: ALL, recall: ALL }));
+  const table = Array.from({ length: 101 }, (_, i) => ({ probability: i / 100, count: 100 - i, stacks: 100 - i, precision: ALL, recall: ALL }));
 
   it("finds the point of the table, between points the nearer", () => {
     expect(nearest(table, 0.5)?.count).toBe(50);
