@@ -70,8 +70,9 @@ class Audits:
             if kept is None:
                 raise UnknownError(f"there is no audit of search {search}")
             kept.answers = kept.answers | labels
-            learn(session, row, labels)
+            learn(session, row, labels, how)
 
+        how = self._searches.memory.how_asked(search, request.revision, request.answers)
         self._searches.change(search, request, "audit answer", change)
         return self.state(search)
 

@@ -170,6 +170,15 @@ class SearchCreate(Keyed):
     settings: Settings = Settings()
 
 
+class SearchFile(Keyed):
+    """What is said of a saved search that is opened, beside the file itself."""
+
+    collection: Key
+    name: Name | None = None
+    digest: str
+    """Of the file."""
+
+
 class SearchInfo(Schema):
     """A search in a list."""
 

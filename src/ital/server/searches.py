@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session
 from ital import strategies
 from ital.answers import Answer
 from ital.checks import Identifier
-from ital.history import outside
-from ital.server import schemas, views
+from ital.history import Asked, outside
+from ital.server import saved, schemas, views
 from ital.server.database import (
     Database,
     EventRow,
@@ -29,9 +29,10 @@ from ital.server.database import (
     search_of,
     upload_of,
 )
-from ital.server.memory import Memory, Opened, vector_of
+from ital.server.memory import Memory, Opened
 from ital.server.metrics import ROUND_SECONDS
 from ital.server.problems import ConflictError, RefusedError, UnknownError
+from ital.server.replay import noted, vector_of
 from ital.server.served import Served
 
 _UNUSED = timedelta(days=1)
@@ -111,6 +112,31 @@ class Searches:
         )
         return self._begin(row, request, "create", begin)
 
+    def open_saved(self, request: schemas.SearchFile, data: bytes) -> schemas.SearchState:
+        """A new search of what the library saved, with all that can be undone."""
+        collection = self.memory.require(request.collection)
+        found = saved.read(data, collection)
+
+        def begin(session: Session, row: SearchRow) -> None:
+            row.name = request.name or _new_name(session, row.collection)
+            session.add(row)
+            session.flush()
+            saved.add_events(session, row, found.events, collection)
+
+        row = SearchRow(
+            collection=request.collection,
+            settings=saved.settings_of(found, collection).model_dump(),
+            seed=found.settings["seed"] % 2**31,
+            revision=1,
+            position=len(found.events),
+        )
+        return self._begin(row, request, "load", begin)
+
+    def file(self, search: str) -> tuple[str, str]:
+        """The name of a search, and the file that the library would save of it."""
+        with self.memory.open(search) as opened:
+            return opened.row.name, opened.live.search.to_json()
+
     def duplicate(self, search: str, request: schemas.Duplicate) -> schemas.SearchState:
         """A copy, with all that can be undone and redone."""
         copy = SearchRow()
@@ -123,7 +149,7 @@ class Searches:
                 setattr(row, column, getattr(of, column))
             session.add(row)
             session.flush()
-            columns = ("number", "kind", "labels", "uploads", "insight", "created")
+            columns = ("number", "kind", "labels", "uploads", "asked", "insight", "created")
             for event in events_of(session, of):
                 values = {column: getattr(event, column) for column in columns}
                 session.add(EventRow(search=row.id, **values))
@@ -162,8 +188,10 @@ class Searches:
                 if not collection.ever_had(identifier):
                     raise UnknownError(f"there is no picture {identifier}")
             labels = {str(one): Answer.of(answer).number for one, answer in request.answers.items()}
-            learn(session, row, labels)
+            learn(session, row, labels, asked)
 
+        # Before anything is locked in the database: others note there what they have in memory.
+        asked = self.memory.how_asked(search, request.revision, request.answers)
         begun = time.perf_counter()
         state = self.change(search, request, "answer", change)
         ROUND_SECONDS.observe(time.perf_counter() - begun)
@@ -260,7 +288,12 @@ class Searches:
         return views.state(opened, settings)
 
 
-def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:
+def learn(
+    session: Session,
+    row: SearchRow,
+    labels: dict[str, int],
+    asked: Mapping[Identifier, Asked],
+) -> None:
     """Add a round of answers, in the place of what was undone."""
     counted = events_of(session, row)[: row.position]
     said = {image: label for one in counted for image, label in one.labels.items()}
@@ -269,7 +302,9 @@ def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:
     undone = (EventRow.search == row.id, EventRow.number > row.position)
     session.execute(delete(EventRow).where(*undone))
     row.position += 1
-    session.add(EventRow(search=row.id, number=row.position, kind="answer", labels=labels))
+    event = EventRow(search=row.id, number=row.position, kind="answer", labels=labels)
+    event.asked = noted(asked)
+    session.add(event)
 
 
 def _check(settings: schemas.Settings) -> None:

@@ -35,7 +35,7 @@ _log = logging.getLogger("ital.server")
 _STREAMED = ("/events", "/export")
 """What would go on for long only to be thrown away."""
 
-_UPLOADS = re.compile(r"/api/v1/collections/[^/]+/uploads")
+_UPLOADS = re.compile(r"/api/v1/collections/[^/]+/(uploads|searches)")
 
 HEADERS = {
     "Content-Security-Policy": (

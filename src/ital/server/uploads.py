@@ -11,7 +11,7 @@ import numpy as np
 from ital.collection import pictures
 from ital.collection.pictures import UnreadableError
 from ital.server.database import Database, UploadRow, upload_of
-from ital.server.problems import RefusedError
+from ital.server.problems import RefusedError, UnknownError
 from ital.server.served import Served
 
 
@@ -50,4 +50,9 @@ class Uploads:
 
     def thumbnail(self, served: Served, name: str) -> bytes:
         with self._database.reading() as session:
-            return upload_of(session, name, served.id).thumbnail
+            thumbnail = upload_of(session, name, served.id).thumbnail
+        if not thumbnail:
+            raise UnknownError(
+                "a saved search has what the model saw in a picture, not the picture"
+            )
+        return thumbnail

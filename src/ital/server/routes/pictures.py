@@ -11,17 +11,17 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, Request, Response
 from PIL import Image
-from starlette.requests import ClientDisconnect
 
 from ital.checks import Identifier
 from ital.collection import Collection, pictures
 from ital.collection.pictures import UnreadableError
 from ital.collection.store import StoreError
 from ital.server import files, schemas
+from ital.server.bodies import BODY, TOO_LARGE, receive
 from ital.server.config import MEGABYTE
-from ital.server.dependencies import MISSING, Limit, Offset, OneOf, PictureId, Shared, Text
+from ital.server.dependencies import JSON, MISSING, Limit, Offset, OneOf, PictureId, Shared, Text
 from ital.server.problems import UnknownError
 
 _SHOWN_BY_BROWSERS = {"JPEG", "PNG", "WEBP", "GIF", "AVIF"}
@@ -122,34 +122,15 @@ def original(served: OneOf, picture: PictureId, request: Request) -> Response:
 @router.post(
     "/uploads",
     status_code=201,
-    responses={**MISSING, 413: {"model": schemas.Problem}, 415: {"model": schemas.Problem}},
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
-            },
-        }
-    },
+    responses={**JSON, **TOO_LARGE},
+    openapi_extra=BODY,
 )
 async def upload(served: OneOf, server: Shared, request: Request) -> schemas.Upload:
     """Describe a picture from outside, which is the body of the request."""
-    most, size = server.settings.upload_bytes, 0
     # Those that wait for their turn do so on the disk.
     with SpooledTemporaryFile(MEGABYTE) as file:
-        try:
-            async for piece in request.stream():
-                file.write(piece)
-                size += len(piece)
-                if size > most:
-                    # What else is to come is not read.
-                    detail = f"a picture may have {most} bytes at the most"
-                    raise HTTPException(413, detail, headers={"Connection": "close"})
-        except ClientDisconnect as error:
-            raise HTTPException(400, "the upload was broken off") from error
-        if not size:
+        if not await receive(request, file, server.settings.upload_bytes):
             raise UnreadableError("the upload is empty")
-        file.seek(0)
         return schemas.Upload(id=await asyncio.to_thread(server.uploads.add, served, file))
 
 
