@@ -75,7 +75,7 @@ def test_mistakes_are_explained(folder, database, tmp_path):
     for arguments, words in (
         (export, "export needs a search"),
         ((*export, "--search", "Green"), "collection ('Blue', 'Red [1]'), got 'Green'"),
-        (("searches", folder, "--database", "nonsense"), "nonsense"),
+        (("searches", folder, "--database", "nonsense"), "the database cannot be used"),
         (("searches", tmp_path), "run ital index first"),
     ):
         result = invoke(*arguments)

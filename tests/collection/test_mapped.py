@@ -46,8 +46,8 @@ def is_mapped(array) -> bool:
 
 def same(collection: Collection) -> None:
     """All is as the table has it, row by row."""
-    store = collection._store
-    table = store.table(collection._table.fingerprint)
+    store = collection.source.store
+    table = store.table(collection.source.table.fingerprint)
     rows = table.rows(collection.ids.tolist())
     assert sorted(rows) == collection.ids.tolist()
     assert collection.paths == [rows[one].path for one in collection.ids.tolist()]

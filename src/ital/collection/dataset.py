@@ -79,9 +79,14 @@ def members(search: Search, top: int | None = None, threshold: float | None = No
     if threshold is not None:
         above = search.ranking().above(checks.probability(threshold, "threshold"))
         count = above if count is None else min(count, above)
-    taken = search.results().ids.tolist()
-    found = set(taken[:count])
-    return [one for one in taken if (labels[one] is True if one in labels else one in found)]
+    search.results(1)  # says so where there was no query
+    ids = search.model.pool.identifiers(search.ranking().rows)
+    taken = np.zeros(len(ids), dtype=bool)
+    taken[:count] = True
+    taken[np.isin(ids, list(labels))] = False
+    taken[np.isin(ids, [image for image, label in labels.items() if label is True])] = True
+    members: list[int] = ids[taken].tolist()
+    return members
 
 
 def assigned(

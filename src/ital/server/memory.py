@@ -34,7 +34,7 @@ from ital.server.database import (
 from ital.server.metrics import SEARCHES_IN_MEMORY
 from ital.server.problems import RefusedError, UnknownError
 from ital.server.replay import begun, lead, vectors_of
-from ital.server.served import Served
+from ital.server.served import ServedCollection
 
 
 @dataclass
@@ -113,7 +113,9 @@ class _Slot:
 class Memory:
     """The searches that were used last, within a budget of bytes."""
 
-    def __init__(self, database: Database, served: Mapping[str, Served], budget: int) -> None:
+    def __init__(
+        self, database: Database, served: Mapping[str, ServedCollection], budget: int
+    ) -> None:
         self.budget = budget
         self._database, self._served = database, served
         self._slots: OrderedDict[str, _Slot] = OrderedDict()
@@ -124,7 +126,7 @@ class Memory:
     def __len__(self) -> int:
         return len(self._slots)
 
-    def served(self, collection: str) -> Served:
+    def served(self, collection: str) -> ServedCollection:
         if collection not in self._served:
             raise UnknownError(f"there is no collection {collection}")
         return self._served[collection]

@@ -33,7 +33,7 @@ from ital.server.memory import Memory, Opened
 from ital.server.metrics import ROUND_SECONDS
 from ital.server.problems import ConflictError, RefusedError, UnknownError
 from ital.server.replay import noted, vector_of
-from ital.server.served import Served
+from ital.server.served import ServedCollection
 
 _UNUSED = timedelta(days=1)
 """How long an uploaded picture is kept that no search has."""
@@ -46,7 +46,9 @@ _Change = Callable[[Session, SearchRow], None]
 class Searches:
     """All searches of a server."""
 
-    def __init__(self, database: Database, served: Mapping[str, Served], budget: int) -> None:
+    def __init__(
+        self, database: Database, served: Mapping[str, ServedCollection], budget: int
+    ) -> None:
         self._database = database
         self.memory = Memory(database, served, budget)
 

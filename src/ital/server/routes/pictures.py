@@ -80,6 +80,8 @@ def thumbnail(served: OneOf, picture: PictureId, request: Request) -> Response:
     try:
         content = collection.thumbnail(picture)
     except (OSError, StoreError, UnreadableError) as error:
+        if not collection.has_files:
+            raise UnknownError(f"picture {picture} has no thumbnail and no file") from error
         raise _unreadable(picture) from error
     return _image(content, request)
 
@@ -143,6 +145,8 @@ def upload_thumbnail(served: OneOf, upload: Text, server: Shared, request: Reque
 def _open(collection: Collection, picture: int) -> BinaryIO:
     if Identifier(picture) not in collection.pool:
         raise UnknownError(f"there is no picture {picture}")
+    if not collection.has_files:
+        raise UnknownError(f"picture {picture} has no file")
     try:
         return collection.open_file(picture)
     except OSError as error:
