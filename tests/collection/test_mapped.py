@@ -115,7 +115,7 @@ def test_the_average_is_made_once_and_not_by_every_process(indexed, monkeypatch)
     """Searches that have another kernel, or that know nothing of it, make their own."""
     for engine in (None, ThreadEngine(2)):
         opened = Collection.open(indexed, engine=engine)
-        monkeypatch.setattr(opened, "_embeddings", mapped.Embeddings(opened.features(), {}))
+        monkeypatch.setattr(opened.source, "_embeddings", mapped.Embeddings(opened.features(), {}))
         wanted = opened.search(seed=0)
         wanted.query(relevant=[3])
         found = Collection.open(indexed, engine=engine).search(seed=0)

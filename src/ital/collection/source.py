@@ -29,7 +29,7 @@ class Source(ABC):
     """Ascending. A picture keeps its own, and no other gets it."""
     paths: Sequence[str]
     """Of the files, from ``root`` on, one for each of ``ids``; names, if there are no files."""
-    root: Path
+    root: Path = Path()
     has_files: bool = True
     keys: Sequence[str] | None = None
     """What the pictures are called where they come from, if that is not ``ids``."""

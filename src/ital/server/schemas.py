@@ -56,6 +56,9 @@ Name = Annotated[
     Field(json_schema_extra={"pattern": f"^{_NAME}$"}),
 ]
 Probability = Annotated[float, Field(ge=0, le=1)]
+Layout = Literal["folders", "coco", "imagefolder"]
+Conflicts = Literal["skip", "first"]
+"""What becomes of pictures that several classes claim."""
 
 
 class Schema(BaseModel):
@@ -395,6 +398,29 @@ class Explanation(Schema):
     probability: float
     mean: float
     influences: list[Influence]
+
+
+class ClassInfo(Schema):
+    """A search as a class of a data set."""
+
+    search: str
+    name: str
+    pictures: int
+
+
+class Claimed(Schema):
+    """A picture that several classes claim."""
+
+    id: int
+    name: str
+    classes: list[str]
+
+
+class Classes(Schema):
+    """What searches would be as classes of a data set."""
+
+    classes: list[ClassInfo]
+    conflicts: list[Claimed]
 
 
 class Conflict(Schema):

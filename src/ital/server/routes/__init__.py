@@ -3,10 +3,10 @@
 from fastapi import APIRouter
 
 from ital.server import schemas
-from ital.server.routes import audits, collections, pictures, savefiles, searches
+from ital.server.routes import audits, collections, datasets, pictures, savefiles, searches
 
 api = APIRouter(
     prefix="/api/v1", responses={400: {"model": schemas.Problem}, 422: {"model": schemas.Problem}}
 )
-for part in (collections, pictures, searches, savefiles, audits):
+for part in (collections, pictures, searches, savefiles, datasets, audits):
     api.include_router(part.router)

@@ -7,6 +7,7 @@ import { request } from "./http";
 import { freshKey } from "./idempotencyKey";
 import { persist } from "./retry";
 import type {
+  Classes,
   CollectionInfo,
   Explanation,
   History,
@@ -48,6 +49,12 @@ export const api = {
   rename: (s: string, name: string) => request<SearchInfo>("PATCH", `/searches/${part(s)}`, { name }),
   remove: (s: string) => request<void>("DELETE", `/searches/${part(s)}`),
   duplicate: (s: string) => begin(`/searches/${part(s)}/duplicate`, {}),
+  /** A new search from a file that was saved. */
+  openSaved: (c: string, file: Blob, name: string) => {
+    const path = `/collections/${part(c)}/searches?${new URLSearchParams({ name, key: freshKey() })}`;
+    return persist(() => request<SearchState>("POST", path, file), connection);
+  },
+  classes: (c: string, searches: readonly string[]) => read<Classes>(`/collections/${part(c)}/classes?${chosen(searches)}`),
   results: (s: string, offset: number, limit: number, arranged: Record<string, string>, signal?: AbortSignal) =>
     read<ResultPage>(`/searches/${part(s)}/results?${new URLSearchParams({ offset: `${offset}`, limit: `${limit}`, ...arranged })}`, signal),
   thresholds: (s: string, signal?: AbortSignal) => read<Thresholds>(`/searches/${part(s)}/thresholds`, signal),
@@ -55,6 +62,11 @@ export const api = {
   explanation: (s: string, picture: number) => read<Explanation>(`/searches/${part(s)}/explanation/${picture}`),
 };
 
+function chosen(searches: readonly string[]): URLSearchParams {
+  return new URLSearchParams(searches.map((search) => ["search", search]));
+}
+
+export type DatasetLayout = "folders" | "imagefolder" | "coco";
 export type ExportFormat = "csv" | "json" | "paths" | "zip";
 
 /** Addresses for the browser itself: pictures, downloads, events. */
@@ -67,6 +79,14 @@ export const urls = {
   either: (c: string, id: number | null, u: string | null) =>
     id !== null ? urls.thumbnail(c, id) : u !== null ? urls.upload(c, u) : null,
   events: (c: string) => `/api/v1/collections/${part(c)}/events`,
+  searchFile: (s: string) => `/api/v1/searches/${part(s)}/file`,
+  dataset: (c: string, searches: readonly string[], layout: DatasetLayout, split: number, conflicts: string | null) => {
+    const query = chosen(searches);
+    query.set("layout", layout);
+    query.set("split", `${split}`);
+    if (conflicts) query.set("conflicts", conflicts);
+    return `/api/v1/collections/${part(c)}/dataset?${query}`;
+  },
   export: (s: string, format: ExportFormat, choice: { threshold: number } | { top: number }) =>
     `/api/v1/searches/${part(s)}/export?format=${format}&` +
     ("top" in choice ? `top=${choice.top}` : `threshold=${choice.threshold}`),

@@ -24,4 +24,5 @@ export type History = Schemas["History"];
 export type Influence = Schemas["Influence"];
 export type Explanation = Schemas["Explanation"];
 export type Strategy = Schemas["StrategyInfo"];
+export type Classes = Schemas["Classes"];
 export type Conflict = Schemas["Conflict"];
