@@ -67,6 +67,8 @@ def test_conflicts_are_listed_and_never_resolved_in_silence(begin, ask):
     roses, tulips = begin("roses", [1, 2]), begin("tulips", [2, 6])
     found = ask("classes", roses, tulips).json()
     assert found["conflicts"] == [{"id": 2, "name": "01.png", "classes": ["roses", "tulips"]}]
+    assert "claimed by several" in found["problem"]
+    assert ask("classes", roses, tulips, conflicts="first").json()["problem"] is None
     response = ask("dataset", roses, tulips)
     assert response.status_code == 400
     assert "claimed by several" in response.json()["detail"]
@@ -86,3 +88,5 @@ def test_what_makes_no_data_set(begin, ask, client, collection):
         response = ask("dataset", *searches, **options)
         assert response.status_code == status
         assert words in response.json()["detail"]
+        known = ask("classes", *searches, **options).json()
+        assert words in known.get("problem", known.get("detail")), "it is known before"

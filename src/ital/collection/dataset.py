@@ -152,6 +152,19 @@ def split(
     return parts
 
 
+def parted(
+    labels: Mapping[int, str], share: float, seed: int = 0, groups: Iterable[Iterable[int]] = ()
+) -> dict[int, str]:
+    """Which part each picture is in, of what can be written: there are pictures, and names."""
+    if not labels:
+        raise ValueError("a data set must have pictures, but no class has any")
+    for name in sorted(set(labels.values())):
+        plain = name == PurePosixPath(name).name == printable(name)
+        if not name or not plain or name.startswith("."):
+            raise ValueError(f"a class must have a name for a folder, got {name!r}")
+    return split(labels, share, seed, groups)
+
+
 def write(
     layout: str,
     collection: Collection,
@@ -169,13 +182,7 @@ def write(
     """
     if layout not in LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
-    if not labels:
-        raise ValueError("a data set must have pictures, but no class has any")
-    for name in sorted(set(labels.values())):
-        plain = name == PurePosixPath(name).name == printable(name)
-        if not name or not plain or name.startswith("."):
-            raise ValueError(f"a class must have a name for a folder, got {name!r}")
-    parts = split(labels, share, seed, groups)
+    parts = parted(labels, share, seed, groups)
     images = np.array(sorted(labels))
     own = [collection.paths[row] for row in np.searchsorted(collection.ids, images).tolist()]
     check_folder(out, own, collection.root)

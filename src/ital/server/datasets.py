@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from fastapi.responses import StreamingResponse
 
+from ital import insight
 from ital.checks import Identifier
 from ital.collection import Collection, dataset
 from ital.server import exports, schemas
@@ -30,20 +31,32 @@ def claims(
                 raise RefusedError(f"the pictures that the search {name} began with have gone")
             if any(name == known for known, _ in found.values()):
                 raise RefusedError(f"classes are named like searches, but two are called {name!r}")
-            members = dataset.members(live.search)
+            threshold = None
+            if insight.can_tell(live.search):
+                threshold = insight.balanced(live.thresholds).probability
+            members = dataset.members(live.search, threshold=threshold)
             found[one] = name, [image for image in members if Identifier(image) in collection.pool]
     return found
 
 
 def classes(
-    claimed: Mapping[str, tuple[str, list[int]]], collection: Collection
+    claimed: Mapping[str, tuple[str, list[int]]],
+    collection: Collection,
+    conflicts: schemas.Conflicts | None,
+    share: float,
 ) -> schemas.Classes:
-    """How many pictures are of each class, and which are of several."""
+    """How many pictures are of each class, which are of several, and whether that will do."""
     disputed: Mapping[int, Sequence[str]] = {}
+    problem = None
     try:
         dataset.assigned(dict(claimed.values()))
     except dataset.ConflictError as error:
         disputed = error.claims
+    try:
+        labels = dataset.assigned(dict(claimed.values()), conflicts)
+        dataset.parted(labels, share, 0, collection.stacks)
+    except ValueError as error:
+        problem = str(error)
     order = np.searchsorted(collection.ids, list(disputed))
     rows = dict(zip(disputed, order.tolist(), strict=True))
     return schemas.Classes(
@@ -55,6 +68,7 @@ def classes(
             schemas.Claimed(id=image, name=collection.paths[rows[image]], classes=list(names))
             for image, names in disputed.items()
         ],
+        problem=problem,
     )
 
 
@@ -64,7 +78,6 @@ def download(
     layout: schemas.Layout,
     conflicts: schemas.Conflicts | None,
     share: float,
-    seed: int,
 ) -> StreamingResponse:
     """A ZIP of the pictures in a layout; they are read while it is sent."""
     if not collection.has_files:
@@ -73,9 +86,7 @@ def download(
         out = Path(folder) / "dataset"
         try:
             labels = dataset.assigned(dict(claimed.values()), conflicts)
-            dataset.write(
-                layout, collection, labels, out, share, seed, collection.stacks, link=True
-            )
+            dataset.write(layout, collection, labels, out, share, 0, collection.stacks, link=True)
         except ValueError as error:
             raise RefusedError(str(error)) from error
         written = sorted(path for path in out.rglob("*") if not path.is_dir())

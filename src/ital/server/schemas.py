@@ -421,6 +421,8 @@ class Classes(Schema):
 
     classes: list[ClassInfo]
     conflicts: list[Claimed]
+    problem: str | None
+    """Why no data set can be made of them, if that is so."""
 
 
 class Conflict(Schema):

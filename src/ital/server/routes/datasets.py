@@ -12,14 +12,21 @@ from ital.server.dependencies import MISSING, OneOf, Shared
 router = APIRouter(prefix="/collections/{c}", tags=["data sets"])
 
 Chosen = Annotated[list[schemas.Key], Query(alias="search", min_length=1, max_length=100)]
+Split = Annotated[float, Query(ge=0, lt=1)]
 
 
 @router.get("/classes", responses=MISSING)
-def classes(served: OneOf, server: Shared, searches: Chosen) -> schemas.Classes:
+def classes(
+    served: OneOf,
+    server: Shared,
+    searches: Chosen,
+    conflicts: schemas.Conflicts | None = None,
+    split: Split = 0.0,
+) -> schemas.Classes:
     """What searches would be as classes: how many pictures each has, and which are of several."""
     collection = served.collection
     claimed = datasets.claims(server.searches.memory, served.id, collection, searches)
-    return datasets.classes(claimed, collection)
+    return datasets.classes(claimed, collection, conflicts, split)
 
 
 @router.get(
@@ -33,8 +40,7 @@ def data_set(
     searches: Chosen,
     layout: schemas.Layout = "folders",
     conflicts: schemas.Conflicts | None = None,
-    split: Annotated[float, Query(ge=0, lt=1)] = 0.0,
-    seed: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    split: Split = 0.0,
 ) -> Response:
     """A labelled data set with a class for each search, as a ZIP.
 
@@ -42,4 +48,4 @@ def data_set(
     """
     collection = served.collection
     claimed = datasets.claims(server.searches.memory, served.id, collection, searches)
-    return datasets.download(claimed, collection, layout, conflicts, split, seed)
+    return datasets.download(claimed, collection, layout, conflicts, split)

@@ -54,7 +54,8 @@ export const api = {
     const path = `/collections/${part(c)}/searches?${new URLSearchParams({ name, key: freshKey() })}`;
     return persist(() => request<SearchState>("POST", path, file), connection);
   },
-  classes: (c: string, searches: readonly string[]) => read<Classes>(`/collections/${part(c)}/classes?${chosen(searches)}`),
+  classes: (c: string, searches: readonly string[], split: number, conflicts: string | null) =>
+    read<Classes>(`/collections/${part(c)}/classes?${classes(searches, split, conflicts)}`),
   results: (s: string, offset: number, limit: number, arranged: Record<string, string>, signal?: AbortSignal) =>
     read<ResultPage>(`/searches/${part(s)}/results?${new URLSearchParams({ offset: `${offset}`, limit: `${limit}`, ...arranged })}`, signal),
   thresholds: (s: string, signal?: AbortSignal) => read<Thresholds>(`/searches/${part(s)}/thresholds`, signal),
@@ -62,8 +63,11 @@ export const api = {
   explanation: (s: string, picture: number) => read<Explanation>(`/searches/${part(s)}/explanation/${picture}`),
 };
 
-function chosen(searches: readonly string[]): URLSearchParams {
-  return new URLSearchParams(searches.map((search) => ["search", search]));
+function classes(searches: readonly string[], split: number, conflicts: string | null): URLSearchParams {
+  const query = new URLSearchParams(searches.map((search) => ["search", search]));
+  query.set("split", `${split}`);
+  if (conflicts) query.set("conflicts", conflicts);
+  return query;
 }
 
 export type DatasetLayout = "folders" | "imagefolder" | "coco";
@@ -80,13 +84,8 @@ export const urls = {
     id !== null ? urls.thumbnail(c, id) : u !== null ? urls.upload(c, u) : null,
   events: (c: string) => `/api/v1/collections/${part(c)}/events`,
   searchFile: (s: string) => `/api/v1/searches/${part(s)}/file`,
-  dataset: (c: string, searches: readonly string[], layout: DatasetLayout, split: number, conflicts: string | null) => {
-    const query = chosen(searches);
-    query.set("layout", layout);
-    query.set("split", `${split}`);
-    if (conflicts) query.set("conflicts", conflicts);
-    return `/api/v1/collections/${part(c)}/dataset?${query}`;
-  },
+  dataset: (c: string, searches: readonly string[], layout: DatasetLayout, split: number, conflicts: string | null) =>
+    `/api/v1/collections/${part(c)}/dataset?layout=${layout}&${classes(searches, split, conflicts)}`,
   export: (s: string, format: ExportFormat, choice: { threshold: number } | { top: number }) =>
     `/api/v1/searches/${part(s)}/export?format=${format}&` +
     ("top" in choice ? `top=${choice.top}` : `threshold=${choice.threshold}`),

@@ -842,6 +842,8 @@ export interface components {
             classes: components["schemas"]["ClassInfo"][];
             /** Conflicts */
             conflicts: components["schemas"]["Claimed"][];
+            /** Problem */
+            problem: string | null;
         };
         /**
          * CollectionInfo
@@ -3082,6 +3084,8 @@ export interface operations {
         parameters: {
             query: {
                 search: string[];
+                conflicts?: ("skip" | "first") | null;
+                split?: number;
             };
             header?: never;
             path: {
@@ -3136,7 +3140,6 @@ export interface operations {
                 layout?: "folders" | "coco" | "imagefolder";
                 conflicts?: ("skip" | "first") | null;
                 split?: number;
-                seed?: number;
             };
             header?: never;
             path: {
