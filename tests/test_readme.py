@@ -62,6 +62,11 @@ def test_the_example_on_labels(capsys, monkeypatch, tmp_path):
     assert part in ("train", "val")
 
 
+def test_the_example_on_serving():
+    (example,) = examples("docs/serve.md")
+    run(f"{example}\nassert len(app.state.server.served) == 1\napp.state.server.close()")
+
+
 def test_all_commands_are_listed():
     page = (ROOT / "docs" / "cli.md").read_text()
     commands = {info.name or info.callback.__name__ for info in app.registered_commands}
@@ -82,13 +87,14 @@ def test_every_link_to_a_file_leads_somewhere():
 
 def test_the_examples_on_collections(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    whole, saved, arrays, imported, exported = examples("docs/collections.md")
+    whole, saved, arrays, source, imported, exported = examples("docs/collections.md")
     run(f"{whole}\n{saved}")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("2465 (")
     assert lines[1] == "131 131 []"
     assert "red-apple-1F34E" in lines[-1]
     run(arrays)
+    run(source)
     run(imported)
     run(exported)
     assert "2,b.jpg" in capsys.readouterr().out

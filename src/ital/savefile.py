@@ -7,10 +7,9 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from ital import checks, durable, strategies
+from ital import checks, strategies
 from ital.checks import Identifier
 from ital.gaussian import FloatArray
 from ital.history import Asked, Event
@@ -30,10 +29,8 @@ class SavedSearch:
     events: list[Event]
 
 
-def write(
-    path: str | PathLike[str], pool: Pool, settings: dict[str, Any], events: Sequence[Event]
-) -> None:
-    """Write the file as a whole or not at all."""
+def text(pool: Pool, settings: dict[str, Any], events: Sequence[Event]) -> str:
+    """What a file holds."""
     content = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -52,16 +49,16 @@ def write(
             for event in events
         ],
     }
-    durable.write_whole(Path(path), json.dumps(content, default=dataclasses.asdict))
+    return json.dumps(content, default=dataclasses.asdict)
 
 
-def read(path: str | PathLike[str], pool: Pool, adopt: bool) -> SavedSearch:
-    """What was saved, checked against the features of a pool.
+def parse(data: bytes, path: str | PathLike[str], pool: Pool, adopt: bool = False) -> SavedSearch:
+    """What a file of a name holds, checked against the features of a pool.
 
     And against its collection, unless the file is to be adopted by it.
     """
     try:
-        content = json.loads(Path(path).read_bytes())
+        content = json.loads(data)
         known = content["format"] == _FORMAT
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"path must be a saved search, but {str(path)!r} is not one") from error

@@ -6,12 +6,13 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ital import checks, savefile, strategies
+from ital import checks, durable, savefile, strategies
 from ital.audit import Audit
 from ital.baserate import BaseRate, prior_of
 from ital.candidates import Unlabelled
@@ -20,7 +21,7 @@ from ital.checks import Identifier, IntArray, Row
 from ital.engine import Engine, one_blas_thread
 from ital.gaussian import FloatArray
 from ital.groups import Groups
-from ital.history import Asked, Event, History, labels_of
+from ital.history import Asked, Event, History, examples_of, labels_of
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
@@ -189,7 +190,7 @@ class Search:
         labels: dict[Identifier, int] = {}
         vectors: dict[Identifier, FloatArray] = {}
         for examples, label, name in ((relevant, 1, "relevant"), (irrelevant, -1, "irrelevant")):
-            for example in _examples(examples, name):
+            for example in examples_of(examples, name):
                 if isinstance(example, np.ndarray):
                     image = self._history.next_name(vectors)
                     vectors[image] = checks.vector(example, name, self.model.pool.dimension)
@@ -237,7 +238,7 @@ class Search:
         if not self._history.events:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
-            events = [*self._history.events, Event("answer", labels, asked=self._how_asked(labels))]
+            events = [*self._history.events, Event("answer", labels, asked=self.how_asked(labels))]
             if self.model.is_informed and not self._known(History(events).labels):
                 raise ValueError(
                     "answers must leave one image relevant or irrelevant at the least, but call "
@@ -343,9 +344,13 @@ class Search:
         """
         self._learn(list(events))
 
-    @in_turn
     def save(self, path: str | PathLike[str]) -> None:
-        """Write labels and settings, but no features, to one small file."""
+        """Write labels and settings, but no features, to one small file: all of it or nothing."""
+        durable.write_whole(Path(path), self.to_json())
+
+    @in_turn
+    def to_json(self) -> str:
+        """What ``save`` writes."""
         kernel = self.model.kernel
         settings = {
             "strategy": self._strategy,
@@ -356,7 +361,7 @@ class Search:
             "noise": kernel.noise,
             "seed": self._seed,
         }
-        savefile.write(path, self.model.pool, settings, self._history.events)
+        return savefile.text(self.model.pool, settings, self._history.events)
 
     @classmethod
     def load(
@@ -374,7 +379,7 @@ class Search:
         be, of another collection is refused unless ``adopt`` is true. ``groups`` are not saved.
         """
         pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
-        saved = savefile.read(path, pool, adopt)
+        saved = savefile.parse(Path(path).read_bytes(), path, pool, adopt)
         known = None if groups is None else Groups.of(groups, pool)
         with savefile.broken_if_it_fails(path):
             search = cls(pool, **saved.settings, groups=known)
@@ -398,7 +403,8 @@ class Search:
             self._history = history
             self.model.trust(self.user.p_mistake)
 
-    def _how_asked(self, images: Iterable[Identifier]) -> dict[Identifier, Asked]:
+    @in_turn
+    def how_asked(self, images: Iterable[Identifier]) -> dict[Identifier, Asked]:
         """How it came to answers: by the last questions, or unasked."""
         own = [image for image in images if image not in self._asked]
         asked = {image: self._asked[image] for image in images if image in self._asked}
@@ -430,20 +436,3 @@ def _check_user(user: object) -> None:
     learnt = isinstance(user, str) and user == "learn"
     if user is not None and not learnt and not isinstance(user, UserModel):
         raise TypeError(f"user must be a UserModel or 'learn', got {user!r}")
-
-
-def _examples(examples: Any, name: str) -> list[Any]:
-    """Single examples: whole numbers for images of the pool, arrays for vectors from outside."""
-    if isinstance(examples, np.ndarray) and examples.ndim == 0:
-        examples = examples.item()
-    if isinstance(examples, (int, np.integer)):
-        return [examples]
-    if isinstance(examples, (str, bytes, Mapping)) or not isinstance(examples, Iterable):
-        raise TypeError(f"{name} must be indices or vectors, got {examples!r}")
-    parts = list(examples)
-    if parts and all(isinstance(part, (float, np.floating)) for part in parts):
-        parts = [parts]  # numbers that are not whole are one vector
-    try:
-        return [p if isinstance(p, (int, np.integer)) else np.asanyarray(p) for p in parts]
-    except ValueError as error:
-        raise ValueError(f"{name} must be indices or vectors, got {examples!r}") from error

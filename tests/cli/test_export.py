@@ -77,7 +77,7 @@ def test_mistakes_are_explained(folder, saved, tmp_path):
     new = tmp_path / "new"
     for arguments, words in (
         (saved, "3 need --dataset"),
-        ([saved[0], "--what", "all"], "--what must be results or answers, got 'all'"),
+        ([saved[0], "--what", "all"], "--what must be results, answers or search, got 'all'"),
         ([saved[0], "--format", "links"], "without --out, got 'links'"),
         ([saved[0], "--what", "answers", "--format", "paths"], "csv, json, parquet without --out"),
         ([saved[0], "--out", saved[0]], "out must not replace the search"),

@@ -74,8 +74,8 @@ def test_files_outside_the_folder_are_no_pictures_of_it(tmp_path, path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "link.png").symlink_to("../secret.png")
     (tmp_path / "in" / "up").symlink_to("..")
-    paths = [path.format(tmp_path)]
-    collection = Collection(np.array([1]), paths, tmp_path / "in", np.eye(1, dtype=np.float32))
+    collection = Collection.from_arrays(np.eye(1), ["a.png"], root=tmp_path / "in")
+    collection.paths = [path.format(tmp_path)]
     for read in (collection.image, collection.thumbnail, collection.open_file):
         with pytest.raises(FileNotFoundError, match="not a file of the folder"):
             read(1)

@@ -46,8 +46,8 @@ def is_mapped(array) -> bool:
 
 def same(collection: Collection) -> None:
     """All is as the table has it, row by row."""
-    store = collection._store
-    table = store.table(collection._table.fingerprint)
+    store = collection.source.store
+    table = store.table(collection.source.table.fingerprint)
     rows = table.rows(collection.ids.tolist())
     assert sorted(rows) == collection.ids.tolist()
     assert collection.paths == [rows[one].path for one in collection.ids.tolist()]
@@ -115,7 +115,7 @@ def test_the_average_is_made_once_and_not_by_every_process(indexed, monkeypatch)
     """Searches that have another kernel, or that know nothing of it, make their own."""
     for engine in (None, ThreadEngine(2)):
         opened = Collection.open(indexed, engine=engine)
-        monkeypatch.setattr(opened, "_embeddings", mapped.Embeddings(opened.features(), {}))
+        monkeypatch.setattr(opened.source, "_embeddings", mapped.Embeddings(opened.features(), {}))
         wanted = opened.search(seed=0)
         wanted.query(relevant=[3])
         found = Collection.open(indexed, engine=engine).search(seed=0)

@@ -83,7 +83,7 @@ def test_a_version_that_was_tidied_away(folder, make_client):
         draw(folder / "more.png", 50)
         index(folder)
         # As when the files of the version that is open are no longer there.
-        served.collection._table._table.checkout_latest()
+        served.collection.source.table._table.checkout_latest()
         thumbnail = f"{API}/collections/{served.id}/pictures/1/thumbnail"
         assert client.get(thumbnail).status_code == 200
         assert reindex(client)["pictures"] == 9

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +14,13 @@ from rich.console import Console
 
 from ital.cli.finding import Folder, Threshold, Top, note_left_out
 from ital.cli.output import errors_as_messages, note, print_paths
+from ital.cli.searches import DatabaseUrl, browser_search, opened_database
 
 if TYPE_CHECKING:
     from ital.collection import Collection
+    from ital.groups import Groups
+    from ital.search import Search
+    from ital.server.database import Database
 
 app = typer.Typer()
 
@@ -22,17 +29,31 @@ app = typer.Typer()
 def export(
     folder: Folder,
     searches: Annotated[
-        list[Path],
-        typer.Argument(metavar="SAVED...", help="A saved search; several for a data set."),
-    ],
+        list[Path] | None,
+        typer.Argument(
+            metavar="SAVED...",
+            help="A saved search; several for a data set.",
+            show_default=False,
+        ),
+    ] = None,
+    browser: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--search",
+            metavar="NAME",
+            help="A search that was begun in the browser, by its name or identifier (ital "
+            "searches lists them). May be repeated.",
+        ),
+    ] = None,
+    database: DatabaseUrl = None,
     out: Annotated[
         Path | None, typer.Option(help="The file, or folder, to write; standard output if none.")
     ] = None,
     what: Annotated[
         str,
         typer.Option(
-            help="results, or answers: everything that was said, in which round, asked by which "
-            "strategy, and how probable it was then and is now."
+            help="results; answers: everything that was said, in which round, asked by which "
+            "strategy, and how probable it was then and is now; or search: the saved search itself."
         ),
     ] = "results",
     kind: Annotated[
@@ -50,7 +71,7 @@ def export(
         typer.Option(
             metavar="DIR",
             help="Write a labelled data set to this new folder instead, with a class for each "
-            "search, named like its file.",
+            "search, named like it or its file.",
         ),
     ] = None,
     layout: Annotated[
@@ -85,34 +106,72 @@ def export(
         bool, typer.Option("--adopt", help="Even if a search was saved over another collection.")
     ] = False,
 ) -> None:
-    """Write results or answers of a saved search, or a data set with a class for each of several.
+    """Write results or answers of a search, or a data set with a class for each of several.
 
     ital export ~/Pictures roses.json --what answers --format parquet --out roses.parquet
 
-    ital export ~/Pictures roses.json tulips.json --dataset flowers --split 0.2
+    ital export ~/Pictures --search roses --threshold 0.5 --format paths
+
+    ital export ~/Pictures roses.json --search tulips --dataset flowers --split 0.2
     """
     from ital.collection import Collection
 
-    with errors_as_messages():
+    with errors_as_messages(), ExitStack() as stack:
         opened = Collection.open(folder)
+        chosen = [_Chosen.saved(opened, file, adopt) for file in searches or ()]
+        if browser:
+            kept = stack.enter_context(opened_database(database))
+            chosen += [_Chosen.begun(opened, name, kept) for name in browser]
+        if not chosen:
+            raise ValueError("export needs a search: a file, or one of the browser by --search")
         if dataset is not None:
             if out is not None:
                 raise ValueError("--out and --dataset are two ways to write: give one of them")
             options = {"share": split, "seed": seed, "link": link, "groups": opened.stacks}
-            _dataset(opened, searches, adopt, (top, threshold), conflicts, dataset, layout, options)
+            _dataset(opened, chosen, (top, threshold), conflicts, dataset, layout, options)
             print_paths([dataset])
             return
-        if len(searches) > 1:
-            raise ValueError(f"several searches make a data set: {len(searches)} need --dataset")
-        _table(opened, searches[0], adopt, (top, threshold, stacks), what, kind, out)
+        if len(chosen) > 1:
+            raise ValueError(f"several searches make a data set: {len(chosen)} need --dataset")
+        if what == "search":
+            _search(opened, chosen[0], out)
+        else:
+            _table(opened, chosen[0], (top, threshold, stacks), what, kind, out)
     if out is not None:
         print_paths([out])
 
 
+@dataclass(frozen=True)
+class _Chosen:
+    """A search, which is loaded when it is needed."""
+
+    name: str
+    load: Callable[[Groups | None], Search]
+    file: Path | None = None
+
+    @classmethod
+    def saved(cls, collection: Collection, file: Path, adopt: bool) -> _Chosen:
+        return cls(file.stem, lambda groups: collection.load_search(file, adopt, groups), file)
+
+    @classmethod
+    def begun(cls, collection: Collection, name: str, database: Database) -> _Chosen:
+        return cls(name, lambda groups: browser_search(database, collection, name, groups))
+
+
+def _search(collection: Collection, chosen: _Chosen, out: Path | None) -> None:
+    from ital.collection.export import check_file
+
+    search = chosen.load(None)
+    if out is None:
+        typer.echo(search.to_json())
+    else:
+        check_file(out, [], collection.root)
+        search.save(out)
+
+
 def _table(
     collection: Collection,
-    saved: Path,
-    adopt: bool,
+    chosen: _Chosen,
     which: tuple[int | None, float | None, str | None],
     what: str,
     kind: str,
@@ -122,8 +181,9 @@ def _table(
     from ital.collection import said as saying
 
     if what not in ("results", "answers"):
-        raise ValueError(f"--what must be results or answers, got {what!r}")
-    if out is not None and out.exists() and saved.exists() and out.samefile(saved):
+        raise ValueError(f"--what must be results, answers or search, got {what!r}")
+    saved = chosen.file
+    if out and saved and out.exists() and saved.exists() and out.samefile(saved):
         raise ValueError(f"out must not replace the search, got {str(out)!r}")
     answers, root = what == "answers", collection.root
     files: dict[str, Any] = saying.FILES if answers else exporting.FILES
@@ -132,7 +192,7 @@ def _table(
     left_out: list[Any] = []
     with Console(stderr=True).status("Looking over the pictures …"):
         groups = None if which[-1] is None else collection.groups
-        search = collection.load_search(saved, adopt, groups)
+        search = chosen.load(groups)
         rows: list[Any] = (
             saying.said(collection, search)
             if answers
@@ -151,8 +211,7 @@ def _table(
 
 def _dataset(
     collection: Collection,
-    searches: list[Path],
-    adopt: bool,
+    searches: list[_Chosen],
     which: tuple[int | None, float | None],
     conflicts: Any,
     out: Path,
@@ -163,11 +222,11 @@ def _dataset(
     from ital.collection.scan import printable
 
     claims: dict[str, list[int]] = {}
-    for saved in searches:
-        if saved.stem in claims:
-            raise ValueError(f"classes are named like files, but two are called {saved.stem!r}")
+    for one in searches:
+        if one.name in claims:
+            raise ValueError(f"classes are named like searches, but two are called {one.name!r}")
         with Console(stderr=True).status("Looking over the pictures …"):
-            claims[saved.stem] = dataset.members(collection.load_search(saved, adopt), *which)
+            claims[one.name] = dataset.members(one.load(None), *which)
     try:
         labels = dataset.assigned(claims, conflicts)
     except dataset.ConflictError as error:

@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from ital.collection.imports import import_embeddings
     from ital.collection.indexer import Progress, index
     from ital.collection.models import Model, describe
+    from ital.collection.source import Source
 
 __all__ = [
     "Collection",
     "Model",
     "Progress",
+    "Source",
     "describe",
     "import_embeddings",
     "index",
@@ -24,6 +26,7 @@ _HOMES = {
     "Collection": "collection",
     "Model": "models",
     "Progress": "indexer",
+    "Source": "source",
     "describe": "models",
     "import_embeddings": "imports",
     "index": "indexer",

@@ -16,49 +16,31 @@ from PIL import Image
 from ital import checks
 from ital.answers import Answer
 from ital.checks import Identifier, IntArray
-from ital.collection import mapped, pca, pictures, stacks
-from ital.collection.encoder import Encoder, Vectors
+from ital.collection import pictures
+from ital.collection.arrays import ArraySource
+from ital.collection.encoder import Vectors
 from ital.collection.identity import Entry
-from ital.collection.models import Model
-from ital.collection.paths import paths_within
 from ital.collection.pictures import Picture, UnreadableError
 from ital.collection.scan import Skipped, open_inside
-from ital.collection.store import EmptyError, Store, StoreError, Table
+from ital.collection.source import Source
+from ital.collection.store import EmptyError, Store, StoreError
+from ital.collection.stored import StoreSource
 from ital.engine import Engine
 from ital.groups import Groups
 from ital.pool import Pool
 from ital.search import Search
 
-_ROWS = 4096
-"""Vectors that are brought to length 1 at a time."""
-
 
 class Collection:
     """Pictures, each with an identifier that it keeps, and their embeddings.
 
-    Made by ``open``, of what ``ital index`` or ``ital import`` wrote, or by ``from_arrays``.
+    Made by ``open``, of what ``ital index`` or ``ital import`` wrote, by ``from_arrays``, or of
+    any other ``Source``.
     """
 
-    def __init__(
-        self,
-        ids: IntArray,
-        paths: Sequence[str],
-        root: Path,
-        features: Vectors | None = None,
-        store: Store | None = None,
-        table: Table | None = None,
-        addresses: npt.NDArray[np.uint64] | None = None,
-        engine: Engine | None = None,
-    ) -> None:
-        self.ids, self.paths, self.root = ids, paths, root
-        self._engine = engine
-        self._features, self._store, self._table = features, store, table
-        self._addresses = addresses
-        self.state = None
-        if store is not None and table is not None:
-            found = stacks.written(store, table.fingerprint)
-            self.state = (table.fingerprint, table.version, self._dimension, found)
-        """What it was read from: two that are equal hold the same pictures."""
+    def __init__(self, source: Source, engine: Engine | None = None) -> None:
+        self.source, self.engine = source, engine
+        self.ids, self.paths, self.root = source.ids, source.paths, source.root
 
     @classmethod
     def open(
@@ -77,32 +59,32 @@ class Collection:
         table = None if fingerprint is None else store.table(fingerprint)
         if table is None or not len(table):
             raise EmptyError(f"the collection in {store.folder} holds no pictures yet")
-        found = mapped.pictures(store, table)
-        ids, addresses = (found[name].to_numpy() for name in ("id", "address"))
-        paths = mapped.Paths(found["path"])
-        kept = {"store": store, "table": table, "addresses": addresses}
-        return cls(ids, paths, store.root, engine=engine, **kept)
+        return cls(StoreSource(store, table), engine)
 
     @classmethod
     def from_arrays(
         cls,
         features: npt.ArrayLike,
-        paths: Sequence[str | PathLike[str]],
+        paths: Sequence[str | PathLike[str]] | None = None,
         ids: npt.ArrayLike | None = None,
         root: str | PathLike[str] = ".",
+        name: str | None = None,
     ) -> Collection:
         """A collection in memory, of embeddings from elsewhere.
 
-        ``paths`` are those of the pictures, from ``root`` on or whole, and lie within it.
-        Identifiers are 1, 2, and so on if none are given.
+        Args:
+            features: a vector for each picture.
+            paths: of the pictures, from ``root`` on or whole, and within it; ``None`` if there are
+                no files.
+            ids: ascending whole numbers, or texts, which are the ``keys`` then, in any order; 1, 2,
+                and so on if ``None``.
+            root: the folder of the pictures.
+            name: by which searches know the collection again when pictures have come or gone.
+                Without one they know it as long as nothing changes.
+
         """
-        vectors = unit_vectors(features)
-        names = paths_within(Path(root), [str(path) for path in paths])
-        if len(names) != len(vectors):
-            raise ValueError(f"paths must be {len(vectors)}, one for each vector, got {len(names)}")
-        given = np.arange(1, len(vectors) + 1) if ids is None else ids
-        known = checks.identifiers(given, "ids", len(vectors))
-        return cls(known, names, Path(root), features=vectors)
+        names = None if paths is None else [str(path) for path in paths]
+        return cls(ArraySource(features, names, ids, Path(root), name))
 
     def __len__(self) -> int:
         """The number of pictures."""
@@ -116,36 +98,14 @@ class Collection:
 
         They are mapped into memory where there are files for that, and read once where not.
         """
-        return self._embeddings.vectors
-
-    @functools.cached_property
-    def _embeddings(self) -> mapped.Embeddings:
-        if self._features is not None:
-            return mapped.Embeddings(self._features, {})
-        assert self._store is not None
-        assert self._table is not None
-        return mapped.embeddings(self._store, self._table, self.ids)
-
-    @functools.cached_property
-    def _projection(self) -> pca.Projection | None:
-        if self._store is None or self._table is None:
-            return None
-        return pca.current(self._store, self._table)
-
-    @property
-    def _dimension(self) -> int:
-        if self._store is None or self._table is None:
-            return 0
-        return self._store.about.pca.get(self._table.fingerprint, 0)
+        return self.source.features()
 
     @functools.cached_property
     def pool(self) -> Pool:
         """The embeddings as a pool that many searches can share."""
-        kind = None
-        if self._store is not None and self._table is not None:
-            kind = f"{self._table.fingerprint} {self._dimension}"
-        pool = Pool(self.features(), self.ids, kind, self.store_id, self._engine)
-        for name, array in self._embeddings.known.items():
+        source = self.source
+        pool = Pool(self.features(), self.ids, source.kind, source.id, self.engine)
+        for name, array in source.known().items():
             pool.kept(name, functools.partial(np.asarray, array))
         return pool
 
@@ -178,12 +138,21 @@ class Collection:
 
     def entries(self) -> list[Entry]:
         """What is known of the files of all pictures, by identifier; nothing without a store."""
-        return [] if self._table is None else self._table.entries()
+        return self.source.entries()
 
     def ever_had(self, identifier: int) -> bool:
         """Whether a picture is or was here: identifiers are never given twice."""
-        given = 0 if self._store is None else self._store.about.next_id
-        return Identifier(identifier) in self.pool or 0 < identifier < given
+        return Identifier(identifier) in self.pool or self.source.ever_had(identifier)
+
+    @property
+    def keys(self) -> Sequence[str] | None:
+        """What pictures are called where they come from, if that is not ``ids``."""
+        return self.source.keys
+
+    @functools.cached_property
+    def by_key(self) -> dict[str, int]:
+        """The identifiers of pictures by their keys; empty if there are none."""
+        return dict(zip(self.keys or (), self.ids.tolist(), strict=True)) if self.keys else {}
 
     def identifiers(self, paths: Iterable[str]) -> dict[str, int]:
         """What those paths are called that are of pictures here, from the folder on."""
@@ -198,9 +167,17 @@ class Collection:
         """Where a picture is."""
         return self.root / self.paths[self._row(identifier)]
 
+    @property
+    def has_files(self) -> bool:
+        """Whether pictures are files."""
+        return self.source.has_files
+
     def open_file(self, identifier: int) -> io.BufferedReader:
         """The file of a picture, to read; never one that is not in the folder of the collection."""
-        return open_inside(self.root, self.paths[self._row(identifier)])
+        path = self.paths[self._row(identifier)]
+        if not self.has_files:
+            raise FileNotFoundError(f"picture {identifier} must have a file, but has none")
+        return open_inside(self.root, path)
 
     def image(self, identifier: int) -> Image.Image:
         """A picture from its file, upright and in RGB, in its full size."""
@@ -209,19 +186,16 @@ class Collection:
 
     def thumbnail(self, identifier: int) -> bytes:
         """A JPEG of 256 pixels: from the collection, or from the file if that has none."""
-        row, path = self._row(identifier), self.path(identifier)
-        if self._table is not None:
-            address = None if self._addresses is None else int(self._addresses[row])
-            kept = self._table.thumbnail(identifier, address)
-            if kept is not None:
-                return kept
+        kept = self.source.thumbnail(self._row(identifier))
+        if kept is not None:
+            return kept
         with self.open_file(identifier) as file:
+            path = self.path(identifier)
             return pictures.thumbnail(_decoded(file, path, pictures.THUMBNAIL).image)
 
     def embed(self, image: str | PathLike[str] | bytes | Image.Image) -> Vectors:
         """The embedding of a picture from outside, for ``search.query``: a file, bytes or image."""
-        encoder = self._encoder
-        least = encoder.least
+        least = self.least_pixels
         with pictures.quietly():
             if isinstance(image, Image.Image):
                 picture = pictures.from_image(image, least)
@@ -230,49 +204,27 @@ class Collection:
             else:
                 with Path(image).open("rb") as file:
                     picture = _decoded(file, image, least)
-        vectors = encoder.embed(encoder.prepare(picture.image)[None])
-        if self._projection is not None:
-            vectors = self._projection(vectors)
-        vector: Vectors = vectors[0]
-        return vector
+        return self.source.embed(picture.image)
 
     @functools.cached_property
     def taken(self) -> IntArray:
-        """When pictures were taken, as far as that is known: see ``Table.taken``."""
-        if self._table is None:
-            return np.full(len(self.ids), -1)
-        return self._table.taken(self.ids)
+        """When pictures were taken, in nanoseconds since 1970; -1 where nothing tells."""
+        return self.source.taken()
 
     @property
     def least_pixels(self) -> int:
         """What the model wants a picture to have on its shorter side."""
-        return self._encoder.least
+        return self.source.least_pixels
 
     @property
     def store_id(self) -> str | None:
         """Tells it apart from any other collection, and from one that is made anew in its place."""
-        return None if self._store is None else self._store.about.id
+        return self.source.id
 
     @property
     def can_embed(self) -> bool:
         """Whether pictures from outside can be described: the model is known."""
-        return self._model is not None
-
-    @property
-    def _model(self) -> Model | None:
-        if self._store is None or self._table is None:
-            return None
-        return self._store.model(self._table.fingerprint)
-
-    @functools.cached_property
-    def _encoder(self) -> Encoder:
-        model = self._model
-        if model is None:
-            raise StoreError(
-                "embed needs the model that described the pictures, but their embeddings came from "
-                "elsewhere: give their own kind of vector to search.query"
-            )
-        return Encoder(model)
+        return self.source.can_embed
 
     @functools.cached_property
     def stacks(self) -> list[list[int]]:
@@ -280,12 +232,7 @@ class Collection:
 
         They are found when a folder is indexed. Embeddings from elsewhere have none.
         """
-        if self._store is None or self._table is None:
-            return []
-        centres = stacks.load(self._store, self._table.fingerprint).of(self.ids)
-        order = np.argsort(centres, kind="stable")
-        starts = np.flatnonzero(np.diff(centres[order])) + 1
-        return [part.tolist() for part in np.split(self.ids[order], starts) if len(part) > 1]
+        return self.source.stacks()
 
     @functools.cached_property
     def groups(self) -> Groups:
@@ -295,7 +242,7 @@ class Collection:
     @property
     def skipped(self) -> list[Skipped]:
         """The files that are not in the collection, and why."""
-        return [] if self._store is None else self._store.skipped()
+        return self.source.skipped()
 
     def _row(self, identifier: int) -> int:
         checks.whole_number(identifier, "identifier", least=0)
@@ -303,32 +250,6 @@ class Collection:
         if row == len(self.ids) or self.ids[row] != identifier:
             raise IndexError(f"identifier must be that of a picture, got {identifier!r}")
         return row
-
-
-def unit_vectors(features: npt.ArrayLike) -> Vectors:
-    """Vectors in single precision, at length 1."""
-    array = checks.matrix(features, "features")
-    result = np.empty(array.shape, np.float32)
-    finite, known = np.empty((2, len(array)), dtype=bool)
-    for start in range(0, len(array), _ROWS):
-        rows = slice(start, start + _ROWS)
-        part = array[rows].astype(np.float64)
-        finite[rows] = checks.squares_are_finite(part)
-        largest = np.abs(part).max(axis=1, keepdims=True)
-        known[rows] = largest[:, 0] > 0
-        # Divided by a power of two that is close to it, for which there is no rounding and after
-        # which not all squares vanish.
-        part = np.ldexp(part, -np.frexp(largest)[1])
-        with np.errstate(invalid="ignore"):
-            result[rows] = part / np.linalg.norm(part, axis=1, keepdims=True)
-    checks.finite_rows(finite, "features")
-    if not known.all():
-        empty = np.flatnonzero(~known)
-        raise ValueError(
-            f"features must have a length, but {empty.size} of {len(array)} rows hold zeros alone, "
-            f"the first of them row {empty[0]}"
-        )
-    return result
 
 
 def _decoded(file: Any, name: Any, least: int) -> Picture:

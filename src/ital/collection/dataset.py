@@ -79,9 +79,14 @@ def members(search: Search, top: int | None = None, threshold: float | None = No
     if threshold is not None:
         above = search.ranking().above(checks.probability(threshold, "threshold"))
         count = above if count is None else min(count, above)
-    taken = search.results().ids.tolist()
-    found = set(taken[:count])
-    return [one for one in taken if (labels[one] is True if one in labels else one in found)]
+    search.results(1)  # says so where there was no query
+    ids = search.model.pool.identifiers(search.ranking().rows)
+    taken = np.zeros(len(ids), dtype=bool)
+    taken[:count] = True
+    taken[np.isin(ids, list(labels))] = False
+    taken[np.isin(ids, [image for image, label in labels.items() if label is True])] = True
+    members: list[int] = ids[taken].tolist()
+    return members
 
 
 def assigned(
@@ -147,6 +152,19 @@ def split(
     return parts
 
 
+def parted(
+    labels: Mapping[int, str], share: float, seed: int = 0, groups: Iterable[Iterable[int]] = ()
+) -> dict[int, str]:
+    """Which part each picture is in, of what can be written: there are pictures, and names."""
+    if not labels:
+        raise ValueError("a data set must have pictures, but no class has any")
+    for name in sorted(set(labels.values())):
+        plain = name == PurePosixPath(name).name == printable(name)
+        if not name or not plain or name.startswith("."):
+            raise ValueError(f"a class must have a name for a folder, got {name!r}")
+    return split(labels, share, seed, groups)
+
+
 def write(
     layout: str,
     collection: Collection,
@@ -164,13 +182,7 @@ def write(
     """
     if layout not in LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
-    if not labels:
-        raise ValueError("a data set must have pictures, but no class has any")
-    for name in sorted(set(labels.values())):
-        plain = name == PurePosixPath(name).name == printable(name)
-        if not name or not plain or name.startswith("."):
-            raise ValueError(f"a class must have a name for a folder, got {name!r}")
-    parts = split(labels, share, seed, groups)
+    parts = parted(labels, share, seed, groups)
     images = np.array(sorted(labels))
     own = [collection.paths[row] for row in np.searchsorted(collection.ids, images).tolist()]
     check_folder(out, own, collection.root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -14,13 +14,14 @@ import numpy as np
 
 from ital import checks
 from ital.answers import Answer
-from ital.checks import IntArray
+from ital.checks import Identifier, IntArray
 from ital.collection import pictures, tables
 from ital.collection.collection import Collection
 from ital.collection.pictures import UnreadableError
 from ital.collection.scan import open_inside
 from ital.collection.store import Store
 from ital.durable import write_whole
+from ital.gaussian import FloatArray
 from ital.search import Search
 
 
@@ -36,10 +37,71 @@ class Found:
     mean: float
     label: str
     """What was said of the picture: the word of an ``Answer``, or nothing."""
+    key: str = ""
+    """What the picture is called where it comes from, if it came from elsewhere."""
 
 
 STACKS = ("whole", "best")
 """What can be taken of a stack."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The pictures that are taken, the best first, by arrays: what a search has to be asked."""
+
+    rows: IntArray
+    probabilities: FloatArray
+    means: FloatArray
+    answers: Mapping[Identifier, bool | None]
+
+    def found(self, collection: Collection) -> list[Found]:
+        """Them as objects, for which nothing more is asked of the search."""
+        ids, paths, answers = collection.ids[self.rows], collection.paths, self.answers
+        keys = collection.keys
+        columns = (ids, self.rows, self.probabilities, self.means)
+        return [
+            Found(
+                rank,
+                identifier,
+                paths[row],
+                probability,
+                mean,
+                Answer.of(answers[identifier]).value if identifier in answers else "",
+                "" if keys is None else keys[row],
+            )
+            for rank, (identifier, row, probability, mean) in enumerate(
+                zip(*(column.tolist() for column in columns), strict=True), start=1
+            )
+        ]
+
+
+def cut(
+    collection: Collection,
+    search: Search,
+    top: int | None = None,
+    threshold: float | None = None,
+    stacks: str | None = None,
+) -> Cut:
+    """The best pictures: the ``top`` ones, or all, or as many as a threshold leaves.
+
+    They are as many as there are of at least this probability, the first of the ranking. Of a
+    stack of which one is among them, ``stacks`` takes the whole or the best alone, and ``top``
+    counts stacks; if ``None``, those that are.
+    """
+    if stacks not in (None, *STACKS):
+        raise ValueError(f"stacks must be {' or '.join(STACKS)}, got {stacks!r}")
+    most = len(search) if top is None else checks.whole_number(top, "top", least=1)
+    search.results(1)  # says so where there was no query
+    ranking = search.ranking()
+    above = len(search)
+    if threshold is not None:
+        above = ranking.above(checks.probability(threshold, "threshold"))
+    places: slice | IntArray = slice(min(above, most))
+    if stacks is not None:
+        best = collection.groups.best(ranking.rows[:above])[:most]
+        places = best if stacks == "best" else _whole_stacks(collection, ranking.rows, best)
+    chosen = (ranking.rows[places], ranking.probabilities[places], ranking.means[places])
+    return Cut(*chosen, search.answers)
 
 
 def found(
@@ -49,37 +111,8 @@ def found(
     threshold: float | None = None,
     stacks: str | None = None,
 ) -> list[Found]:
-    """The best pictures first: the ``top`` ones, or all, or as many as a threshold leaves.
-
-    They are as many as there are of at least this probability, the first of the ranking. Of a
-    stack of which one is among them, ``stacks`` takes the whole or the best alone, and ``top``
-    counts stacks; if ``None``, those that are.
-    """
-    if stacks not in (None, *STACKS):
-        raise ValueError(f"stacks must be {' or '.join(STACKS)}, got {stacks!r}")
-    results, answers, ranking = search.results(top), search.answers, search.ranking()
-    above = len(ranking.rows)
-    if threshold is not None:
-        above = ranking.above(checks.probability(threshold, "threshold"))
-    places = np.arange(min(above, len(results)))
-    if stacks is not None:
-        best = collection.groups.best(ranking.rows[:above])[:top]
-        places = best if stacks == "best" else _whole_stacks(collection, ranking.rows, best)
-    rows = ranking.rows[places]
-    columns = (collection.ids[rows], rows, ranking.probabilities[places], ranking.means[places])
-    return [
-        Found(
-            rank,
-            identifier,
-            collection.paths[row],
-            probability,
-            mean,
-            Answer.of(answers[identifier]).value if identifier in answers else "",
-        )
-        for rank, (identifier, row, probability, mean) in enumerate(
-            zip(*(column.tolist() for column in columns), strict=True), start=1
-        )
-    ]
+    """The best pictures first, as ``cut`` takes them."""
+    return cut(collection, search, top, threshold, stacks).found(collection)
 
 
 def _whole_stacks(collection: Collection, rows: IntArray, best: IntArray) -> IntArray:

@@ -19,7 +19,8 @@ from pyarrow import parquet
 
 from ital.checks import numpy_says
 from ital.collection import mapped
-from ital.collection.collection import Collection, unit_vectors
+from ital.collection.arrays import unit_vectors
+from ital.collection.collection import Collection
 from ital.collection.encoder import Vectors
 from ital.collection.paths import paths_within
 from ital.collection.reader import Content

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 PATHS = ("path", "file", "filename", "file_name", "image")
 IDS = ("id", "identifier")
+KEYS = ("key", *IDS)
 LABELS = ("label", "answer")
-"""Names of columns that are looked for, in this order. Identifiers count where there is no path."""
+"""Names of columns that are looked for, in this order. Identifiers count where there is no path;
+keys, where pictures have them, before paths."""
 
 _HOLDS = "holds"
 """The column of a table of all that was said, in which some was said anew since, and some of
@@ -125,6 +127,15 @@ def _identifying(
     collection: Collection, rows: Sequence[Mapping[str, Any]]
 ) -> Callable[[Mapping[str, Any]], int]:
     """What tells which picture a row is about."""
+    if collection.keys is not None and any(name in row for row in rows for name in KEYS):
+
+        def by_key(row: Mapping[str, Any]) -> int:
+            key = str(_value(row, KEYS, "a key"))
+            if key not in collection.by_key:
+                raise ValueError(f"key must be that of a picture of the collection, got {key!r}")
+            return collection.by_key[key]
+
+        return by_key
     if any(name in row for row in rows for name in PATHS):
         texts = {_path(row) for row in rows}
         within = {text: inside(collection.root, text) for text in texts if text}

@@ -69,8 +69,9 @@ class Audits:
             kept = session.get(AuditRow, search)
             if kept is None:
                 raise UnknownError(f"there is no audit of search {search}")
-            learn(session, row, labels, kept.revision)
+            learn(session, row, labels, how, audit=kept.revision)
 
+        how = self._searches.memory.how_asked(search, request.revision, request.answers)
         self._searches.change(search, request, "audit answer", change)
         return self.state(search)
 

@@ -10,6 +10,7 @@ from typing import IO, Any
 from fastapi import HTTPException, Request
 from starlette.requests import ClientDisconnect
 
+from ital.server import schemas
 from ital.server.config import MEGABYTE
 
 FILE: dict[str, Any] = {
@@ -18,7 +19,10 @@ FILE: dict[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
-"""How the API's document says that the body is one."""
+"""How the API's document says that the body is one,"""
+
+TOO_LARGE: dict[int | str, dict[str, Any]] = {413: {"model": schemas.Problem}}
+"""and what it may be answered with."""
 
 
 @asynccontextmanager

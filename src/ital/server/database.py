@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
@@ -93,6 +94,10 @@ class EventRow(Base):
     """1, -1 or 0 by identifier; by a negative number for pictures from outside."""
     uploads: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
     """Which pictures from outside those numbers stand for."""
+    asked: Mapped[dict[str, tuple[str | None, float | None]] | None] = mapped_column(
+        JSON, default=None
+    )
+    """How it came to labels, where that is known: what asked, and how probable the picture was."""
     insight: Mapped[dict[str, float] | None] = mapped_column(JSON, default=None)
     """Where the search stood after it."""
     audit: Mapped[int | None] = mapped_column(default=None)
@@ -245,6 +250,12 @@ def migrate(engine: Engine) -> None:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def default_file() -> Path:
+    """What searches are kept in unless somebody says otherwise."""
+    folder = platformdirs.user_data_path("ital", appauthor=False, ensure_exists=True)
+    return folder / "searches.sqlite"
 
 
 def sqlite_url(path: Path) -> str:

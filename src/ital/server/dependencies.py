@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
@@ -14,18 +15,20 @@ from ital.server.config import ServerSettings
 from ital.server.database import Database
 from ital.server.labels import Labels
 from ital.server.searches import Searches
-from ital.server.served import Served
+from ital.server.served import ServedCollection
 from ital.server.uploads import Uploads
 
 
 class Server:
     """Collections, searches, audits, labels and uploads, and the wish that it all may end."""
 
-    def __init__(self, settings: ServerSettings, served: list[Served], database: Database) -> None:
+    def __init__(
+        self, settings: ServerSettings, served: Sequence[ServedCollection], database: Database
+    ) -> None:
         self.settings, self.database = settings, database
         self.served = {one.id: one for one in served}
         if len(self.served) < len(served):
-            names = ", ".join(str(one.folder) for one in served)
+            names = ", ".join(one.name for one in served)
             raise ValueError(f"two of {names} hold the same collection: index one of them anew")
         self.searches = Searches(database, self.served, settings.memory_bytes)
         self.audits = Audits(database, self.searches)
@@ -53,11 +56,11 @@ Offset = Annotated[int, Query(ge=0, le=2**31)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 
 
-async def _collection(c: Text, server: Shared) -> Served:
+async def _collection(c: Text, server: Shared) -> ServedCollection:
     return server.searches.memory.served(c)
 
 
-OneOf = Annotated[Served, Depends(_collection)]
+OneOf = Annotated[ServedCollection, Depends(_collection)]
 
 MISSING: dict[int | str, dict[str, Any]] = {404: {"model": schemas.Problem}}
 JSON: dict[int | str, dict[str, Any]] = {**MISSING, 415: {"model": schemas.Problem}}

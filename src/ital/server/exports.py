@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fastapi import Response
@@ -38,7 +38,9 @@ def download(kind: str, results: list[Found], root: Path, name: str) -> Response
         name = f"{name}-without-{missed}"
     headers["Content-Disposition"] = f'attachment; filename="{name}.{ending}"'
     if kind == "zip":
-        return StreamingResponse(_zip(results, root), media_type=TYPES[kind], headers=headers)
+        pictures = [(file_name(one, len(results)), one.path) for one in results]
+        content = archive(pictures, root, {"results.csv": FILES["csv"](results, root)})
+        return StreamingResponse(content, media_type=TYPES[kind], headers=headers)
     return Response(FILES[kind](results, root), media_type=TYPES[kind], headers=headers)
 
 
@@ -61,22 +63,25 @@ class _Pipe(io.RawIOBase):
         return taken
 
 
-def _zip(results: list[Found], root: Path) -> Iterator[bytes]:
-    """The originals, a table of them, and a list of those that are no longer there."""
+def archive(
+    pictures: Sequence[tuple[str, str]], root: Path, files: Mapping[str, str | bytes]
+) -> Iterator[bytes]:
+    """A ZIP of originals, by name and path, of files, and a list of what is no longer there."""
     pipe, missing = _Pipe(), []
     # Pictures are compressed already.
-    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_STORED) as archive:
-        for one in results:
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_STORED) as zipped:
+        for name, path in pictures:
             try:
-                file = open_inside(root, one.path)
+                file = open_inside(root, path)
             except OSError:
-                missing.append(one.path)
+                missing.append(path)
                 continue
-            with file, archive.open(file_name(one, len(results)), "w") as entry:
+            with file, zipped.open(name, "w") as entry:
                 while piece := file.read(_PIECE):
                     entry.write(piece)
                     yield pipe.take()
-        archive.writestr("results.csv", FILES["csv"](results, root))
+        for name, content in files.items():
+            zipped.writestr(name, content)
         if missing:
-            archive.writestr("missing.txt", "".join(f"{printable(path)}\n" for path in missing))
+            zipped.writestr("missing.txt", "".join(f"{printable(path)}\n" for path in missing))
     yield pipe.take()

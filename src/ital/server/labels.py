@@ -12,7 +12,7 @@ from ital.server import schemas
 from ital.server.config import MEGABYTE
 from ital.server.problems import RefusedError
 from ital.server.searches import Searches, learn
-from ital.server.served import Served
+from ital.server.served import ServedCollection
 
 MOST_BYTES = 16 * MEGABYTE
 """Of a file. What it says takes several times as much while it is read."""
@@ -39,11 +39,11 @@ class Labels:
             search,
             request,
             f"labels {digest}",
-            lambda session, row: learn(session, row, said, "query"),
+            lambda session, row: learn(session, row, said, {}, "query"),
         )
 
     def begin(
-        self, served: Served, name: str, file: IO[bytes], key: str | None
+        self, served: ServedCollection, name: str, file: IO[bytes], key: str | None
     ) -> schemas.SearchState:
         """A new search, named like the file, that begins with what that says."""
         said, digest = self._read(served, name, file)
@@ -52,7 +52,9 @@ class Labels:
         title = name.rpartition(".")[0].strip()[:200] or None
         return self._searches.begin_with(served.id, title, said, key, digest)
 
-    def _read(self, served: Served, name: str, file: IO[bytes]) -> tuple[dict[str, int], str]:
+    def _read(
+        self, served: ServedCollection, name: str, file: IO[bytes]
+    ) -> tuple[dict[str, int], str]:
         """What a file says of pictures, and its digest."""
         with self._turn:
             digest = hashlib.sha256(file.read()).hexdigest()

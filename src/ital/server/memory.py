@@ -6,13 +6,11 @@ import functools
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from sqlalchemy.orm import Session
 
 from ital import census, insight
 from ital.audit import Audit
@@ -20,7 +18,7 @@ from ital.checks import Identifier, IntArray
 from ital.collection import Collection
 from ital.engine import ClusterError
 from ital.gaussian import FloatArray
-from ital.history import Event
+from ital.history import Asked
 from ital.insight import Threshold
 from ital.intervals import Estimate
 from ital.search import Search
@@ -30,14 +28,13 @@ from ital.server.database import (
     Database,
     EventRow,
     SearchRow,
-    UploadRow,
     events_of,
     search_of,
 )
 from ital.server.metrics import SEARCHES_IN_MEMORY
 from ital.server.problems import RefusedError, UnknownError
-from ital.server.served import Served
-from ital.user import UserModel
+from ital.server.replay import begun, lead, vectors_of
+from ital.server.served import ServedCollection
 
 
 @dataclass
@@ -133,7 +130,9 @@ class _Slot:
 class Memory:
     """The searches that were used last, within a budget of bytes."""
 
-    def __init__(self, database: Database, served: Mapping[str, Served], budget: int) -> None:
+    def __init__(
+        self, database: Database, served: Mapping[str, ServedCollection], budget: int
+    ) -> None:
         self.budget = budget
         self._database, self._served = database, served
         self._slots: OrderedDict[str, _Slot] = OrderedDict()
@@ -144,7 +143,7 @@ class Memory:
     def __len__(self) -> int:
         return len(self._slots)
 
-    def served(self, collection: str) -> Served:
+    def served(self, collection: str) -> ServedCollection:
         if collection not in self._served:
             raise UnknownError(f"there is no collection {collection}")
         return self._served[collection]
@@ -167,7 +166,7 @@ class Memory:
                     row = search_of(session, search)
                     events, audit = events_of(session, row), session.get(AuditRow, row.id)
                     collection = self.require(row.collection)
-                    vectors = _vectors(session, events, row.collection, collection)
+                    vectors = vectors_of(session, events, row.collection, collection)
             except UnknownError:
                 self.forget(search)
                 raise
@@ -192,6 +191,24 @@ class Memory:
         with self._turn:
             live.batch = live.search.suggest(count)
 
+    def how_asked(
+        self, search: str, revision: int, images: Iterable[int]
+    ) -> dict[Identifier, Asked]:
+        """How it comes to answers at a revision, if what is in memory is at that; else nothing.
+
+        Nothing is rebuilt for it, nor does a cluster that fails keep an answer from being kept.
+        """
+        with self._lock:
+            slot = self._slots.get(search)
+        if slot is None:
+            return {}
+        with slot.lock, suppress(ClusterError):
+            live = slot.live
+            if live is not None and live.revision == revision:
+                pool, known = live.collection.pool, map(Identifier, images)
+                return live.search.how_asked([image for image in known if image in pool])
+        return {}
+
     def audit(self, opened: Opened) -> tuple[Audit, str]:
         """The audit of a search, at all that was answered, and the digest of what it draws from.
 
@@ -203,10 +220,9 @@ class Memory:
             raise UnknownError(f"there is no audit of search {opened.row.id}")
         if live.audit is None or live.audit[0] != kept.revision:
             events = [EventRow(**event) for event in kept.events]
-            scale = schemas.Settings(**kept.settings).length_scale
-            search = Search(live.collection.pool, length_scale=scale, seed=opened.row.seed)
+            search = begun(kept.settings, opened.row.seed, live.collection)
             with self._turn:
-                _lead(search, kept.settings, events, opened.vectors)
+                lead(search, kept.settings, events, opened.vectors)
                 if not search.model.is_informed:
                     raise RefusedError("the pictures that this audit began with have gone")
                 audit = search.audit(kept.threshold, kept.seed, teach=False)
@@ -232,7 +248,7 @@ class Memory:
         live, scale = slot.live, schemas.Settings(**row.settings).length_scale
         if live is None or live.collection is not collection or live.scale != scale:
             groups = self.served(row.collection).groups(collection)
-            search = Search(collection.pool, length_scale=scale, seed=row.seed, groups=groups)
+            search = begun(row.settings, row.seed, collection, groups)
             return Live(search, collection, scale, revision=-1)
         if live.revision == row.revision:
             return live
@@ -246,7 +262,7 @@ class Memory:
         # Until the events are replayed, what is in memory is neither the old nor the new.
         slot.live = None
         with self._turn:
-            _lead(search, row.settings, opened.counted, opened.vectors)
+            lead(search, row.settings, opened.counted, opened.vectors)
         live.revision = row.revision
         slot.live = live
 
@@ -270,51 +286,9 @@ class Memory:
         SEARCHES_IN_MEMORY.set(sum(slot.live is not None for slot in self._slots.values()))
 
 
-def vector_of(upload: UploadRow, collection: Collection) -> FloatArray | None:
-    """The embedding of a picture from outside, unless the collection's are now of another kind."""
-    if upload.kind != collection.pool.fingerprint:
-        return None
-    vector: FloatArray = np.frombuffer(upload.vector, np.float32).astype(float)
-    return vector
-
-
-def _vectors(
-    session: Session, events: list[EventRow], served: str, collection: Collection
-) -> dict[str, FloatArray]:
-    names = {name for event in events for name in event.uploads.values()}
-    rows = [session.get(UploadRow, name) for name in names]
-    found = {row.id: vector_of(row, collection) for row in rows if row and row.collection == served}
-    return {name: vector for name, vector in found.items() if vector is not None}
-
-
-def _lead(
-    search: Search,
-    settings: Mapping[str, Any],
-    events: list[EventRow],
-    vectors: Mapping[str, FloatArray],
-) -> None:
-    """Lead a search to where events lead under some settings."""
-    chosen = schemas.Settings(**settings)
-    user = UserModel(chosen.user.p_label, chosen.user.p_mistake)
-    search.configure(chosen.strategy, "learn" if chosen.user.learn else user)
-    search.replay([_event(one, vectors) for one in events])
-
-
 def _digest(audit: Audit, collection: Collection) -> str:
     """What tells these strata from others."""
     digest = hashlib.sha256(str([audit.report().taken, *map(len, audit.strata)]).encode())
     for stratum in audit.strata:
         digest.update(np.ascontiguousarray(collection.pool.identifiers(stratum.rows)).data)
     return digest.hexdigest()
-
-
-def _event(row: EventRow, vectors: Mapping[str, FloatArray]) -> Event:
-    """An event, without the pictures from outside that cannot be compared with any more."""
-    outside = {
-        Identifier(int(image)): vectors[name]
-        for image, name in row.uploads.items()
-        if name in vectors
-    }
-    labels = {Identifier(int(image)): label for image, label in row.labels.items()}
-    kept = {image: label for image, label in labels.items() if image >= 0 or image in outside}
-    return Event("query" if row.kind == "query" else "answer", kept, outside)

@@ -56,6 +56,9 @@ Name = Annotated[
     Field(json_schema_extra={"pattern": f"^{_NAME}$"}),
 ]
 Probability = Annotated[float, Field(ge=0, le=1)]
+Layout = Literal["folders", "coco", "imagefolder"]
+Conflicts = Literal["skip", "first"]
+"""What becomes of pictures that several classes claim."""
 
 
 class Schema(BaseModel):
@@ -168,6 +171,15 @@ class SearchCreate(Keyed):
     uploads: Annotated[list[Key], Field(max_length=100)] = []
     """Uploaded pictures, all of them relevant."""
     settings: Settings = Settings()
+
+
+class SearchFile(Keyed):
+    """What is said of a saved search that is opened, beside the file itself."""
+
+    collection: Key
+    name: Name | None = None
+    digest: str
+    """Of the file."""
 
 
 class SearchInfo(Schema):
@@ -407,6 +419,31 @@ class Explanation(Schema):
     probability: float
     mean: float
     influences: list[Influence]
+
+
+class ClassInfo(Schema):
+    """A search as a class of a data set."""
+
+    search: str
+    name: str
+    pictures: int
+
+
+class Claimed(Schema):
+    """A picture that several classes claim."""
+
+    id: int
+    name: str
+    classes: list[str]
+
+
+class Classes(Schema):
+    """What searches would be as classes of a data set."""
+
+    classes: list[ClassInfo]
+    conflicts: list[Claimed]
+    problem: str | None
+    """Why no data set can be made of them, if that is so."""
 
 
 class Conflict(Schema):

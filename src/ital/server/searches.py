@@ -20,8 +20,8 @@ from ital.answers import Answer
 from ital.checks import Identifier
 from ital.collection import Collection
 from ital.groups import Groups
-from ital.history import outside
-from ital.server import schemas, views
+from ital.history import Asked, outside
+from ital.server import saved, schemas, views
 from ital.server.database import (
     AuditRow,
     Database,
@@ -34,10 +34,11 @@ from ital.server.database import (
     search_of,
     upload_of,
 )
-from ital.server.memory import Memory, Opened, vector_of
+from ital.server.memory import Memory, Opened
 from ital.server.metrics import ROUND_SECONDS
 from ital.server.problems import ConflictError, RefusedError, UnknownError
-from ital.server.served import Served
+from ital.server.replay import noted, vector_of
+from ital.server.served import ServedCollection
 
 _UNUSED = timedelta(days=1)
 """How long an uploaded picture is kept that no search has."""
@@ -53,7 +54,9 @@ _Change = Callable[[Session, SearchRow], None]
 class Searches:
     """All searches of a server."""
 
-    def __init__(self, database: Database, served: Mapping[str, Served], budget: int) -> None:
+    def __init__(
+        self, database: Database, served: Mapping[str, ServedCollection], budget: int
+    ) -> None:
         self._database = database
         self.memory = Memory(database, served, budget)
 
@@ -136,6 +139,31 @@ class Searches:
         with self._database.reading() as session:
             return search_of(session, search).collection
 
+    def open_saved(self, request: schemas.SearchFile, data: bytes) -> schemas.SearchState:
+        """A new search of what the library saved, with all that can be undone."""
+        collection = self.memory.require(request.collection)
+        found = saved.read(data, collection)
+
+        def begin(session: Session, row: SearchRow) -> None:
+            row.name = request.name or _new_name(session, row.collection)
+            session.add(row)
+            session.flush()
+            saved.add_events(session, row, found.events, collection)
+
+        row = SearchRow(
+            collection=request.collection,
+            settings=saved.settings_of(found, collection).model_dump(),
+            seed=found.settings["seed"] % 2**31,
+            revision=1,
+            position=len(found.events),
+        )
+        return self._begin(row, request, "load", begin)
+
+    def file(self, search: str) -> tuple[str, str]:
+        """The name of a search, and the file that the library would save of it."""
+        with self.memory.open(search) as opened:
+            return opened.row.name, opened.live.search.to_json()
+
     def duplicate(self, search: str, request: schemas.Duplicate) -> schemas.SearchState:
         """A copy, with all that can be undone and redone."""
         copy = SearchRow()
@@ -148,7 +176,7 @@ class Searches:
                 setattr(row, column, getattr(of, column))
             session.add(row)
             session.flush()
-            columns = ("number", "kind", "labels", "uploads", "insight", "created")
+            columns = ("number", "kind", "labels", "uploads", "asked", "insight", "created")
             for event in events_of(session, of):
                 values = {column: getattr(event, column) for column in columns}
                 session.add(EventRow(search=row.id, **values))
@@ -192,8 +220,10 @@ class Searches:
             )
             if groups is not None:
                 labels = _of_stacks(labels, said(session, row), groups, collection)
-            learn(session, row, {str(one): label for one, label in labels.items()})
+            learn(session, row, {str(one): label for one, label in labels.items()}, asked)
 
+        # Before anything is locked in the database: others note there what they have in memory.
+        asked = self.memory.how_asked(search, request.revision, request.answers)
         begun = time.perf_counter()
         state = self.change(search, request, "answer", change)
         ROUND_SECONDS.observe(time.perf_counter() - begun)
@@ -298,6 +328,7 @@ def learn(
     session: Session,
     row: SearchRow,
     labels: dict[str, int],
+    asked: Mapping[Identifier, Asked],
     kind: Literal["query", "answer"] = "answer",
     audit: int | None = None,
 ) -> None:
@@ -309,7 +340,9 @@ def learn(
     session.execute(delete(EventRow).where(*undone))
     row.position += 1
     number = row.position
-    session.add(EventRow(search=row.id, number=number, kind=kind, labels=labels, audit=audit))
+    event = EventRow(search=row.id, number=number, kind=kind, labels=labels, audit=audit)
+    event.asked = noted({one: how for one, how in asked.items() if str(one) in labels})
+    session.add(event)
 
 
 def said(session: Session, row: SearchRow) -> dict[str, int]:

@@ -32,10 +32,12 @@ _PLACES = 1024
 
 _log = logging.getLogger("ital.server")
 
-_STREAMED = ("/events", "/export")
+_STREAMED = ("/events", "/export", "/dataset")
 """What would go on for long only to be thrown away."""
 
-_UPLOADS = re.compile(r"/api/v1/(collections/[^/]+/(uploads|labels)|searches/[^/]+/labels)")
+_UPLOADS = re.compile(
+    r"/api/v1/(collections/[^/]+/(uploads|labels|searches)|searches/[^/]+/labels)"
+)
 
 HEADERS = {
     "Content-Security-Policy": (

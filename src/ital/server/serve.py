@@ -7,7 +7,6 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-import platformdirs
 import uvicorn
 
 from ital.engine import Engine, one_blas_thread
@@ -15,7 +14,7 @@ from ital.extras import needed_for
 from ital.server.app import create_app
 from ital.server.config import ServerSettings
 from ital.server.connections import Connection
-from ital.server.database import Database, sqlite_url
+from ital.server.database import Database, default_file, sqlite_url
 from ital.server.dependencies import Server
 from ital.server.served import Served
 
@@ -35,7 +34,7 @@ def serve(
     """
     # Searches have threads of their own, on which those of BLAS would only spin beside them.
     with _listen(settings) as listener, one_blas_thread():
-        database = Database(settings.database or _default_database())
+        database = Database(settings.database or sqlite_url(default_file()))
         engine = None if settings.ray is None else _cluster(settings.ray)
         served = [Served(folder, to, engine, settings.stacks) for folder, to in folders]
         # Before the indexers: FastAPI silences warnings while it reads our types, and another
@@ -87,11 +86,6 @@ class _Uvicorn(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._ital.stopping.set()
         await super().shutdown(sockets)
-
-
-def _default_database() -> str:
-    folder = platformdirs.user_data_path("ital", appauthor=False, ensure_exists=True)
-    return sqlite_url(folder / "searches.sqlite")
 
 
 def _address(settings: ServerSettings, port: int) -> str:

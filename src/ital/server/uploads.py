@@ -11,8 +11,8 @@ import numpy as np
 from ital.collection import pictures
 from ital.collection.pictures import UnreadableError
 from ital.server.database import Database, UploadRow, upload_of
-from ital.server.problems import RefusedError
-from ital.server.served import Served
+from ital.server.problems import RefusedError, UnknownError
+from ital.server.served import ServedCollection
 
 
 class Uploads:
@@ -23,7 +23,7 @@ class Uploads:
         # Small files can be large pictures. Many at once take memory, and no less time.
         self._turn = threading.Lock()
 
-    def add(self, served: Served, file: IO[bytes]) -> str:
+    def add(self, served: ServedCollection, file: IO[bytes]) -> str:
         """Describe a picture, so that searches can begin with it."""
         collection = served.collection
         if not collection.can_embed:
@@ -48,6 +48,11 @@ class Uploads:
             session.add(upload)
         return name
 
-    def thumbnail(self, served: Served, name: str) -> bytes:
+    def thumbnail(self, served: ServedCollection, name: str) -> bytes:
         with self._database.reading() as session:
-            return upload_of(session, name, served.id).thumbnail
+            thumbnail = upload_of(session, name, served.id).thumbnail
+        if not thumbnail:
+            raise UnknownError(
+                "a saved search has what the model saw in a picture, not the picture"
+            )
+        return thumbnail

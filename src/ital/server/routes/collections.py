@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from ital.server import schemas
 from ital.server.dependencies import MISSING, OneOf, Shared
-from ital.server.served import Served
+from ital.server.served import ServedCollection
 
 _BEAT_SECONDS, _QUIET_BEATS = 0.5, 30
 """How often changes are looked for, and after how many times without one a client is told so."""
@@ -19,13 +19,13 @@ _BEAT_SECONDS, _QUIET_BEATS = 0.5, 30
 router = APIRouter(prefix="/collections", tags=["collections"])
 
 
-def _info(served: Served) -> schemas.CollectionInfo:
+def _info(served: ServedCollection) -> schemas.CollectionInfo:
     current = served.current
     return schemas.CollectionInfo(
         id=served.id,
         name=served.name,
         pictures=0 if current is None else len(current),
-        version=0 if current is None else zlib.crc32(repr(current.state).encode()),
+        version=0 if current is None else zlib.crc32(repr(current.source.state).encode()),
         skipped=len(served.skipped),
         can_embed=current is not None and current.can_embed,
         indexing=schemas.Indexing(**vars(served.run)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
@@ -17,11 +17,10 @@ FileName = Annotated[
     str,
     Query(min_length=1, max_length=255, description="It ends in .csv, .json or .parquet."),
 ]
-_TOO_LARGE: dict[int | str, dict[str, Any]] = {413: {"model": schemas.Problem}}
 
 
 @router.post(
-    "/searches/{s}/labels", responses={**CONFLICT, **_TOO_LARGE}, openapi_extra=bodies.FILE
+    "/searches/{s}/labels", responses={**CONFLICT, **bodies.TOO_LARGE}, openapi_extra=bodies.FILE
 )
 async def teach(
     s: Text,
@@ -40,7 +39,7 @@ async def teach(
 @router.post(
     "/collections/{c}/labels",
     status_code=201,
-    responses={**JSON, **_TOO_LARGE},
+    responses={**JSON, **bodies.TOO_LARGE},
     openapi_extra=bodies.FILE,
 )
 async def begin(

@@ -18,7 +18,7 @@ from ital.collection import Collection, pictures
 from ital.collection.pictures import UnreadableError
 from ital.collection.store import StoreError
 from ital.server import bodies, files, schemas
-from ital.server.dependencies import MISSING, Limit, Offset, OneOf, PictureId, Shared, Text
+from ital.server.dependencies import JSON, MISSING, Limit, Offset, OneOf, PictureId, Shared, Text
 from ital.server.problems import UnknownError
 
 _SHOWN_BY_BROWSERS = {"JPEG", "PNG", "WEBP", "GIF", "AVIF"}
@@ -77,6 +77,8 @@ def thumbnail(served: OneOf, picture: PictureId, request: Request) -> Response:
     try:
         content = collection.thumbnail(picture)
     except (OSError, StoreError, UnreadableError) as error:
+        if not collection.has_files:
+            raise UnknownError(f"picture {picture} has no thumbnail and no file") from error
         raise _unreadable(picture) from error
     return _image(content, request)
 
@@ -119,7 +121,7 @@ def original(served: OneOf, picture: PictureId, request: Request) -> Response:
 @router.post(
     "/uploads",
     status_code=201,
-    responses={**MISSING, 413: {"model": schemas.Problem}, 415: {"model": schemas.Problem}},
+    responses={**JSON, **bodies.TOO_LARGE},
     openapi_extra=bodies.FILE,
 )
 async def upload(served: OneOf, server: Shared, request: Request) -> schemas.Upload:
@@ -127,7 +129,6 @@ async def upload(served: OneOf, server: Shared, request: Request) -> schemas.Upl
     async with bodies.received(request, server.settings.upload_bytes, "a picture") as file:
         if not file.read(1):
             raise UnreadableError("the upload is empty")
-        file.seek(0)
         return schemas.Upload(id=await asyncio.to_thread(server.uploads.add, served, file))
 
 
@@ -140,6 +141,8 @@ def upload_thumbnail(served: OneOf, upload: Text, server: Shared, request: Reque
 def _open(collection: Collection, picture: int) -> BinaryIO:
     if Identifier(picture) not in collection.pool:
         raise UnknownError(f"there is no picture {picture}")
+    if not collection.has_files:
+        raise UnknownError(f"picture {picture} has no file")
     try:
         return collection.open_file(picture)
     except OSError as error:

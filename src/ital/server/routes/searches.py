@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from ital import strategies
-from ital.collection.export import found
+from ital.collection.export import cut
 from ital.server import exports, schemas, views
 from ital.server.arrangement import Arrangement, Sort
 from ital.server.dependencies import CONFLICT, JSON, MISSING, Limit, Offset, PictureId, Shared, Text
@@ -178,5 +178,9 @@ def export(
         live = opened.live
         if not live.search.model.is_informed:
             raise RefusedError("the pictures that this search began with have gone")
-        listed = found(live.collection, live.search, top, threshold, stacks)
+        if format not in ("csv", "json") and not live.collection.has_files:
+            raise RefusedError(f"the format {format} needs files, but the pictures have none")
+        taken = cut(live.collection, live.search, top, threshold, stacks)
+    # Others may go on with the search while the table, or a picture after the other, is made.
+    listed = taken.found(live.collection)
     return exports.download(format, listed, live.collection.root, f"ital-{s}")

@@ -9,6 +9,7 @@ import { persist } from "./retry";
 import type {
   AdviceAt,
   AuditState,
+  Classes,
   CollectionInfo,
   Explanation,
   History,
@@ -55,6 +56,13 @@ export const api = {
     return persist(() => request<SearchState>("POST", `/collections/${part(c)}/labels?${query}`, file), connection);
   },
   duplicate: (s: string) => begin(`/searches/${part(s)}/duplicate`, {}),
+  /** A new search from a file that was saved. */
+  openSaved: (c: string, file: Blob, name: string) => {
+    const path = `/collections/${part(c)}/searches?${new URLSearchParams({ name, key: freshKey() })}`;
+    return persist(() => request<SearchState>("POST", path, file), connection);
+  },
+  classes: (c: string, searches: readonly string[], split: number, conflicts: string | null) =>
+    read<Classes>(`/collections/${part(c)}/classes?${classes(searches, split, conflicts)}`),
   results: (s: string, offset: number, limit: number, arranged: Record<string, string>, signal?: AbortSignal) =>
     read<ResultPage>(`/searches/${part(s)}/results?${new URLSearchParams({ offset: `${offset}`, limit: `${limit}`, ...arranged })}`, signal),
   stack: (s: string, picture: number) => read<ResultPage>(`/searches/${part(s)}/stacks/${picture}`),
@@ -67,6 +75,14 @@ export const api = {
   explanation: (s: string, picture: number) => read<Explanation>(`/searches/${part(s)}/explanation/${picture}`),
 };
 
+function classes(searches: readonly string[], split: number, conflicts: string | null): URLSearchParams {
+  const query = new URLSearchParams(searches.map((search) => ["search", search]));
+  query.set("split", `${split}`);
+  if (conflicts) query.set("conflicts", conflicts);
+  return query;
+}
+
+export type DatasetLayout = "folders" | "imagefolder" | "coco";
 export type ExportFormat = "csv" | "json" | "paths" | "zip";
 
 /** Addresses for the browser itself: pictures, downloads, events. */
@@ -79,6 +95,9 @@ export const urls = {
   either: (c: string, id: number | null, u: string | null) =>
     id !== null ? urls.thumbnail(c, id) : u !== null ? urls.upload(c, u) : null,
   events: (c: string) => `/api/v1/collections/${part(c)}/events`,
+  searchFile: (s: string) => `/api/v1/searches/${part(s)}/file`,
+  dataset: (c: string, searches: readonly string[], layout: DatasetLayout, split: number, conflicts: string | null) =>
+    `/api/v1/collections/${part(c)}/dataset?layout=${layout}&${classes(searches, split, conflicts)}`,
   export: (s: string, format: ExportFormat, choice: ({ threshold: number } | { top: number }) & { stacks?: "whole" | "best" }) =>
     `/api/v1/searches/${part(s)}/export?${new URLSearchParams({ format, ...Object.fromEntries(Object.entries(choice).map(([name, value]) => [name, String(value)])) })}`,
 };

@@ -27,4 +27,5 @@ export type Strategy = Schemas["StrategyInfo"];
 export type AdviceAt = Schemas["AdviceAt"];
 export type AuditState = Schemas["AuditState"];
 export type Interval = Schemas["Interval"];
+export type Classes = Schemas["Classes"];
 export type Conflict = Schemas["Conflict"];
