@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
+from towers import towers as make_towers
 
 from ital.collection import index
 
@@ -55,6 +56,12 @@ def cache(shared, tmp_path_factory) -> Iterator[Path]:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield folder
+
+
+@pytest.fixture(scope="session")
+def towers(tmp_path_factory) -> Path:
+    """A model of pictures and words that knows colours and shapes: model.onnx and all."""
+    return make_towers(tmp_path_factory.mktemp("towers"))
 
 
 @pytest.fixture(scope="session")

@@ -88,8 +88,8 @@ class Model:
     def session(self, threads: int = 0) -> onnxruntime.InferenceSession:
         """The network, ready to run; on all cores if ``threads`` is 0."""
         if self.name in BUNDLED:
-            return _session(converted(self.name), threads)
-        session = _session(Path(self.name), threads)
+            return open_session(converted(self.name), threads)
+        session = open_session(Path(self.name), threads)
         if _digest(Path(self.name)) != self.content:
             raise ModelError(
                 f"the model {self.name} has changed since the collection was indexed with it"
@@ -124,7 +124,7 @@ def describe(
     path = Path(model)
     if not path.is_file():
         raise ModelError(f"model must be {', '.join(BUNDLED)} or an ONNX file, got {model!r}")
-    session = _session(path)
+    session = open_session(path)
     output = _output(session, path, output)
     layout, side = _input(session, path, layout, side)
     if normalisation is None:
@@ -169,7 +169,7 @@ def _weights(bundled: Bundled) -> dict[str, weights.Array]:
         return weights.load(path)
 
 
-def _session(path: Path, threads: int = 0) -> onnxruntime.InferenceSession:
+def open_session(path: Path, threads: int = 0) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
