@@ -34,8 +34,9 @@ def test_too_few_and_too_many(text):
 
 
 def test_what_is_no_text():
-    with pytest.raises(TypeError, match="text must be a phrase, or several, got"):
-        Words.of(["red", 3])
+    for text in (["red", 3], 3, {"red"}):
+        with pytest.raises(TypeError, match="text must be a phrase, or several, got"):
+            Words.of(text)
 
 
 def test_scores_are_differences_of_mean_likenesses():

@@ -1,10 +1,9 @@
 """What is looked for, in words: phrases that pictures should fit, and phrases that they should not.
 
 The score of a picture is the mean of its likenesses to the former less the mean of those to the
-latter. Vectors of words and pictures are of length 1, and models are taught by their products, which
-are log-odds but for a factor, so that sums are products of odds: that a picture fits "a street" and
-"in the rain" and does not fit "at night". A sum of products is a product with a sum: whatever is
-said, it is one direction in the space of the pictures.
+latter. Models are taught by likenesses, which are log-odds but for a factor. So sums of them are
+odds that a picture fits "a street" and "in the rain" and does not fit "at night". A sum of products
+is a product with a sum: whatever is said, it is one direction in the space of the pictures.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ class Words:
 
         In a line, phrases have commas in between: ``"a street in the rain, not at night"``.
         """
-        if not isinstance(text, str) and not all(isinstance(one, str) for one in text):
-            raise TypeError(f"text must be a phrase, or several, got {text!r}")
         parts = text.split(",") if isinstance(text, str) else text
+        if not isinstance(parts, Sequence) or not all(isinstance(one, str) for one in parts):
+            raise TypeError(f"text must be a phrase, or several, got {text!r}")
         phrases = [" ".join(one.split()) for one in parts]
         phrases = [one for one in phrases if one]
         if not 1 <= len(phrases) <= MOST:
