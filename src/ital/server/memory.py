@@ -18,6 +18,7 @@ from ital import census, insight
 from ital.audit import Audit
 from ital.checks import Identifier, IntArray
 from ital.collection import Collection
+from ital.collection.models import ModelError
 from ital.engine import ClusterError
 from ital.gaussian import FloatArray
 from ital.history import Event
@@ -50,6 +51,8 @@ class Live:
     scale: float | None
     """The length scale that was asked for."""
     revision: int
+    text_problem: str | None = None
+    """Why the words that it began with do not count, if they do not."""
     batch: IntArray | None = None
     audit: tuple[int, Audit] | None = None
     """With the revision at which it began. It outlives changes of the search."""
@@ -187,7 +190,7 @@ class Memory:
         if live.audit is None or live.audit[0] != kept.revision:
             events = [EventRow(**event) for event in kept.events]
             scale = schemas.Settings(**kept.settings).length_scale
-            search = Search(live.collection.pool, length_scale=scale, seed=opened.row.seed)
+            search, _ = _begun(live.collection, opened.row, length_scale=scale)
             with self._turn:
                 _lead(search, kept.settings, events, opened.vectors)
                 if not search.model.is_informed:
@@ -213,11 +216,12 @@ class Memory:
         live, scale = slot.live, schemas.Settings(**row.settings).length_scale
         if live is None or live.collection is not collection or live.scale != scale:
             groups = self.served(row.collection).groups(collection)
-            search = Search(collection.pool, length_scale=scale, seed=row.seed, groups=groups)
-            return Live(search, collection, scale, revision=-1)
+            search, problem = _begun(collection, row, length_scale=scale, groups=groups)
+            return Live(search, collection, scale, revision=-1, text_problem=problem)
         if live.revision == row.revision:
             return live
-        return Live(live.search, collection, scale, revision=-1, audit=live.audit)
+        kept = {"text_problem": live.text_problem, "audit": live.audit}
+        return Live(live.search, collection, scale, revision=-1, **kept)
 
     def _replay(self, slot: _Slot, opened: Opened) -> None:
         """Come to where the events lead."""
@@ -266,6 +270,16 @@ def _vectors(
     rows = [session.get(UploadRow, name) for name in names]
     found = {row.id: vector_of(row, collection) for row in rows if row and row.collection == served}
     return {name: vector for name, vector in found.items() if vector is not None}
+
+
+def _begun(
+    collection: Collection, row: SearchRow, **settings: Any
+) -> tuple[Search, str | None]:
+    """A search with the words that it began with, or without them and why."""
+    try:
+        return collection.search(text=row.text, seed=row.seed, **settings), None
+    except ModelError as error:  # the pictures are described by another one, or its files have gone
+        return collection.search(seed=row.seed, **settings), str(error)
 
 
 def _lead(

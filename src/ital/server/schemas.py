@@ -55,6 +55,12 @@ Name = Annotated[
     AfterValidator(_check_name),
     Field(json_schema_extra={"pattern": f"^{_NAME}$"}),
 ]
+Words = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=1000),
+    AfterValidator(_check_name),
+    Field(json_schema_extra={"pattern": f"^{_NAME}$"}),
+]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -91,6 +97,8 @@ class CollectionInfo(Schema):
     skipped: int
     can_embed: bool
     """Whether pictures from outside can be asked for."""
+    knows_words: bool
+    """Whether searches can begin with words."""
     indexing: Indexing
 
 
@@ -159,7 +167,7 @@ class Duplicate(Keyed):
 
 
 class SearchCreate(Keyed):
-    """A new search, from pictures of the collection, or from outside."""
+    """A new search, from pictures of the collection, or from outside, and from words."""
 
     collection: Key
     name: Name | None = None
@@ -167,6 +175,9 @@ class SearchCreate(Keyed):
     irrelevant: Annotated[list[Identifier], Field(max_length=1000)] = []
     uploads: Annotated[list[Key], Field(max_length=100)] = []
     """Uploaded pictures, all of them relevant."""
+    text: Words | None = None
+    """What is looked for, in words: phrases with commas in between, and "not" before those that
+    tell what is not. With pictures or without."""
     settings: Settings = Settings()
 
 
@@ -187,6 +198,8 @@ class SearchInfo(Schema):
     """The first relevant picture of the collection, to show."""
     cover_upload: str | None
     """The first uploaded picture, to show if there is no other."""
+    text: str | None
+    """The words that it began with."""
 
 
 class Progress(Schema):
@@ -213,6 +226,8 @@ class SearchState(SearchInfo):
     """
     summary: str
     """Where the search stands, in a sentence."""
+    text_problem: str | None
+    """Why the words do not count, if they do not."""
 
 
 class Change(Schema):

@@ -85,8 +85,13 @@ class Searches:
                     raise RefusedError(f"picture {identifier} cannot be relevant and irrelevant")
         uploads = {str(outside(place)): name for place, name in enumerate(request.uploads)}
         labels |= dict.fromkeys(uploads, 1)
-        if not labels:
-            raise RefusedError("a search needs at least one picture to begin with")
+        if request.text is not None:
+            try:
+                collection.direction(request.text)
+            except ValueError as error:
+                raise RefusedError(str(error)) from error
+        elif not labels:
+            raise RefusedError("a search needs words or at least one picture to begin with")
 
         def begin(session: Session, row: SearchRow) -> None:
             for name in uploads.values():
@@ -95,7 +100,8 @@ class Searches:
                     raise RefusedError(
                         "the collection is described by another model since the upload"
                     )
-            row.name = request.name or _new_name(session, row.collection)
+            named = request.name or (request.text or "")[:200].strip()
+            row.name = named or _new_name(session, row.collection)
             session.add(row)
             session.flush()
             session.add(
@@ -106,6 +112,7 @@ class Searches:
             collection=request.collection,
             settings=request.settings.model_dump(),
             seed=secrets.randbits(31),
+            text=request.text,
             revision=1,
             position=1,
         )
@@ -119,7 +126,7 @@ class Searches:
             of = search_of(session, search, change=True)
             self.memory.require(of.collection)
             row.name = f"{of.name} (copy)"[:200]
-            for column in ("collection", "settings", "seed", "revision", "position"):
+            for column in ("collection", "settings", "seed", "text", "revision", "position"):
                 setattr(row, column, getattr(of, column))
             session.add(row)
             session.flush()
@@ -264,7 +271,7 @@ def learn(session: Session, row: SearchRow, labels: dict[str, int]) -> None:
     """Add a round of answers, in the place of what was undone."""
     counted = events_of(session, row)[: row.position]
     said = {image: label for one in counted for image, label in one.labels.items()}
-    if any(said.values()) and not any((said | labels).values()):
+    if row.text is None and any(said.values()) and not any((said | labels).values()):
         raise RefusedError("one picture must stay a yes or a no: all would be unsure")
     undone = (EventRow.search == row.id, EventRow.number > row.position)
     session.execute(delete(EventRow).where(*undone))

@@ -36,6 +36,7 @@ def info(row: SearchRow, events: list[EventRow]) -> schemas.SearchInfo:
         irrelevant=sum(label == -1 for label in labels.values()),
         cover=next((int(image) for image in relevant if int(image) >= 0), None),
         cover_upload=next((uploads[image] for image in relevant if image in uploads), None),
+        text=row.text,
     )
 
 
@@ -52,6 +53,7 @@ def state(opened: Opened, settings: schemas.Settings) -> schemas.SearchState:
         progress=_progress(opened),
         outlook=live.outlook,
         summary=_summary(live),
+        text_problem=live.text_problem,
     )
 
 
@@ -88,6 +90,8 @@ def standing(relevant: Estimate) -> dict[str, float]:
 def _summary(live: Live) -> str:
     """Where the search stands, in a sentence."""
     if not live.search.model.is_informed:
+        if live.text_problem is not None:
+            return "The words that this search began with do not count any more."
         return "The pictures that this search began with have gone."
     relevant, change = live.relevant, live.outlook
     if relevant is None:
