@@ -9,7 +9,8 @@ from PIL import Image
 
 from ital.collection import Collection
 from ital.collection.encoder import Encoder
-from ital.collection.models import NORMALISATIONS, ModelError, describe
+from ital.collection.models import NORMALISATIONS, describe
+from ital.collection.shelf import ModelError
 
 
 def noise(seed=0, size=(32, 32)) -> Image.Image:

@@ -17,9 +17,9 @@ from ital import checks
 from ital.answers import Answer
 from ital.checks import Identifier, IntArray
 from ital.collection import mapped, pca, pictures, stacks
-from ital.collection.encoder import Encoder, Vectors
+from ital.collection.encoder import Encoder, Encoders, Vectors, encoder
 from ital.collection.identity import Entry
-from ital.collection.models import Model
+from ital.collection.models import AnyModel
 from ital.collection.paths import paths_within
 from ital.collection.pictures import Picture, UnreadableError
 from ital.collection.scan import Skipped, open_inside
@@ -220,8 +220,7 @@ class Collection:
 
     def embed(self, image: str | PathLike[str] | bytes | Image.Image) -> Vectors:
         """The embedding of a picture from outside, for ``search.query``: a file, bytes or image."""
-        encoder = self._encoder
-        least = encoder.least
+        least = self._encoder.least
         with pictures.quietly():
             if isinstance(image, Image.Image):
                 picture = pictures.from_image(image, least)
@@ -230,7 +229,9 @@ class Collection:
             else:
                 with Path(image).open("rb") as file:
                     picture = _decoded(file, image, least)
-        vectors = encoder.embed(encoder.prepare(picture.image)[None])
+        prepared = self._encoder.buffer(1)
+        self._encoder.prepare(picture.image, prepared[0])
+        vectors = self._encoder.embed(prepared)
         if self._projection is not None:
             vectors = self._projection(vectors)
         vector: Vectors = vectors[0]
@@ -259,20 +260,20 @@ class Collection:
         return self._model is not None
 
     @property
-    def _model(self) -> Model | None:
+    def _model(self) -> AnyModel | None:
         if self._store is None or self._table is None:
             return None
         return self._store.model(self._table.fingerprint)
 
     @functools.cached_property
-    def _encoder(self) -> Encoder:
+    def _encoder(self) -> Encoder | Encoders:
         model = self._model
         if model is None:
             raise StoreError(
                 "embed needs the model that described the pictures, but their embeddings came from "
                 "elsewhere: give their own kind of vector to search.query"
             )
-        return Encoder(model)
+        return encoder(model)
 
     @functools.cached_property
     def stacks(self) -> list[list[int]]:

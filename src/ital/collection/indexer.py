@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ital.collection import identity, mapped, pca, phash, pictures, stacks
 from ital.collection.identity import Entry
-from ital.collection.models import Model, describe
+from ital.collection.models import AnyModel, describe
 from ital.collection.reader import Read, hashing, reading
 from ital.collection.scan import File, Skipped, scan
 from ital.collection.store import FOLDER, Row, Store, StoreError, checked_type, row
@@ -51,7 +51,7 @@ class Progress:
 def index(
     folder: Path | str,
     to: Path | str | None = None,
-    model: Model | None = None,
+    model: AnyModel | None = None,
     dimension: int | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
     wait: bool = False,
@@ -113,7 +113,7 @@ class _Run:
     def __init__(
         self,
         store: Store,
-        model: Model,
+        model: AnyModel,
         kind: str | None,
         report: Callable[[Progress], None],
         workers: Workers,

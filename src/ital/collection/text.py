@@ -12,7 +12,7 @@ import numpy.typing as npt
 import tokenizers
 
 from ital.collection.encoder import Vectors
-from ital.collection.models import ModelError, open_session
+from ital.collection.models import ModelError, _session
 
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 _OUTPUTS = ("text_embeds", "text_embedding", "embedding", "sentence_embedding", "pooler_output")
@@ -27,7 +27,7 @@ class TextEncoder:
 
     def __init__(self, model: Path, tokenizer: Path, threads: int = 0) -> None:
         self._model = model
-        self._session = open_session(model, threads)
+        self._session = _session(model, threads)
         self._inputs = self._known_inputs()
         names = [one.name for one in self._session.get_outputs()]
         # Of several that are not known by name, the first is what a model is for.
