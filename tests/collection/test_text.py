@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,11 +12,15 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from towers import WORDS
 
-from ital.collection.models import ModelError
+from ital.collection.shelf import Files, ModelError
 from ital.collection.text import TextEncoder
 
 INT, SMALL = TensorProto.INT64, TensorProto.INT32
 TABLE = np.random.default_rng(0).normal(size=(16, 5)).astype(np.float32)
+
+
+def reader(model, tokenizer, **options):
+    return TextEncoder(Files(model, model, Path(tokenizer), **options))
 
 
 def unit(vector):
@@ -68,7 +73,7 @@ def words(*names):
 
 
 def test_a_phrase_is_the_mean_of_its_words(towers):
-    encoder = TextEncoder(towers / "text_model.onnx", towers / "tokenizer.json")
+    encoder = reader(towers / "text_model.onnx", towers / "tokenizer.json")
     phrases = ["red circle", "RED Circle", "a red thing", "blue"]
     found = encoder.embed(phrases)
     one = {word: np.append(np.eye(len(WORDS))[n], -0.5) for n, word in enumerate(WORDS)}
@@ -94,7 +99,7 @@ def test_padding_and_truncation(tokenizer, tmp_path):
     ids = words("red", "square")
 
     def said(phrase="red square", model=model):
-        return TextEncoder(model, tokenizer).embed([phrase])[0]
+        return reader(model, tokenizer).embed([phrase])[0]
 
     def close(found, tokens):
         np.testing.assert_allclose(found, summed(tokens), atol=1e-6)
@@ -125,26 +130,26 @@ def test_a_vector_for_each_token(tokenizer, tmp_path):
     """Where there is nothing else, their mean."""
     model = places(tmp_path / "m.onnx", pooled=False)
     literal = np.cumsum(TABLE[words("red", "square")].astype(float), axis=0).mean(axis=0)
-    found = TextEncoder(model, tokenizer).embed(["red square"])[0]
+    found = reader(model, tokenizer).embed(["red square"])[0]
     np.testing.assert_allclose(found, unit(literal), atol=1e-6)
 
 
 def test_models_that_are_no_text_models(towers, tokenizer, tmp_path):
     both = places(tmp_path / "both.onnx", inputs=("input_ids", "pixel_values"))
     with pytest.raises(ModelError, match=re.escape(f"{both} must take words alone, input_ids")):
-        TextEncoder(both, tokenizer)
+        reader(both, tokenizer)
     with pytest.raises(ModelError, match=r"takes \{'pixel_values': 'tensor\(float\)'\}: give the"):
-        TextEncoder(towers / "model.onnx", tokenizer)
+        reader(towers / "model.onnx", tokenizer)
     (tmp_path / "broken.json").write_text("{")
     for broken in (tmp_path / "broken.json", tmp_path / "none.json"):
         with pytest.raises(ModelError, match=re.escape(f"{broken} must be a tokenizer.json, but")):
-            TextEncoder(towers / "text_model.onnx", broken)
+            reader(towers / "text_model.onnx", broken)
 
 
 def test_phrases_that_cannot_be_used(tokenizer, tmp_path):
-    fixed = TextEncoder(places(tmp_path / "fixed.onnx", 8), tokenizer)
+    fixed = reader(places(tmp_path / "fixed.onnx", 8), tokenizer)
     with pytest.raises(ModelError, match=r"fixed.onnx cannot be run on 'red': .*8"):
         fixed.embed(["red"])  # nothing tells what to fill it up with
-    nothing = TextEncoder(places(tmp_path / "nothing.onnx"), tokenizer)
+    nothing = reader(places(tmp_path / "nothing.onnx"), tokenizer)
     with pytest.raises(ModelError, match=r"nothing.onnx makes nothing of ''"):
         nothing.embed([""])

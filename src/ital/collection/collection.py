@@ -13,18 +13,22 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from ital import checks
+from ital import checks, savefile
 from ital.answers import Answer
 from ital.checks import Identifier, IntArray
 from ital.collection import mapped, pca, pictures, stacks
 from ital.collection.encoder import Encoder, Encoders, Vectors, encoder
 from ital.collection.identity import Entry
-from ital.collection.models import AnyModel
+from ital.collection.models import AnyModel, parts_of
 from ital.collection.paths import paths_within
 from ital.collection.pictures import Picture, UnreadableError
 from ital.collection.scan import Skipped, open_inside
+from ital.collection.shelf import ModelError, shelf
 from ital.collection.store import EmptyError, Store, StoreError, Table
+from ital.collection.text import text_direction
+from ital.collection.words import Text, Words, likeness
 from ital.engine import Engine
+from ital.gaussian import FloatArray
 from ital.groups import Groups
 from ital.pool import Pool
 from ital.search import Search
@@ -149,12 +153,20 @@ class Collection:
             pool.kept(name, functools.partial(np.asarray, array))
         return pool
 
-    def search(self, **kwargs: Any) -> Search:
+    def search(self, text: Text | None = None, **kwargs: Any) -> Search:
         """A search over the collection, with identifiers instead of row numbers.
 
-        It takes the arguments of ``ital.Search`` after the first.
+        It may begin with words, where the model of the collection knows words: ``"a street in the
+        rain, not at night"``, or a list of such phrases. It takes the arguments of ``ital.Search``
+        after the first.
         """
-        return Search(self.pool, **kwargs)
+        if text is None:
+            return Search(self.pool, **kwargs)
+        if kwargs.get("prior") is not None:
+            raise ValueError("text and prior are two ways to begin: give one of them")
+        words = Words.of(text)
+        prior = likeness(self.features(), self.direction(text))
+        return Search(self.pool, prior=prior, text=words.phrases, **kwargs)
 
     def load_search(
         self, path: str | PathLike[str], adopt: bool = False, groups: Any = None
@@ -164,7 +176,9 @@ class Collection:
         One of another collection is refused, for its identifiers mean other pictures; unless you
         ``adopt`` it, because you know that they mean the same.
         """
-        return Search.load(path, self.pool, adopt, groups=groups)
+        text = savefile.text(path)
+        prior = None if text is None else likeness(self.features(), self.direction(text))
+        return Search.load(path, self.pool, adopt, groups=groups, prior=prior)
 
     def read_labels(self, path: str | PathLike[str]) -> dict[int, Answer]:
         """What a table says of pictures here: .csv, .parquet or .json, by path or identifier.
@@ -236,6 +250,30 @@ class Collection:
             vectors = self._projection(vectors)
         vector: Vectors = vectors[0]
         return vector
+
+    def direction(self, text: Text) -> FloatArray:
+        """The direction in the space of the embeddings in which pictures fit words better."""
+        words, model, projection = Words.of(text), self._model, self._projection
+        if model is None or not self.knows_words:
+            own = (
+                "their embeddings came from elsewhere"
+                if model is None
+                else f"{model.name} does not"
+            )
+            others = ", ".join(name for name, one in shelf().items() if one.words)
+            raise ModelError(
+                f"text needs a model of the pictures that knows words, but {own}: index them by "
+                f"one that does ({others}; see ital models)"
+            )
+        if projection is None:
+            return text_direction(words, model, self.features().shape[1])
+        # Components are of pictures less their mean, which changes nothing about their order.
+        return projection.components @ text_direction(words, model, len(projection.mean))
+
+    @functools.cached_property
+    def knows_words(self) -> bool:
+        """Whether searches can begin with words: the model of the pictures has one for text."""
+        return self._model is not None and any(one.knows_words for one in parts_of(self._model))
 
     @functools.cached_property
     def taken(self) -> IntArray:

@@ -101,6 +101,12 @@ class Model:
         """Where the network is on this machine, and its text model and tokenizer if it has them."""
         return files(self.name, self.text)
 
+    @property
+    def knows_words(self) -> bool:
+        """Whether it has a text model, on this machine or not."""
+        found = shelf.find(self.name)
+        return self.text is not None if found is None else found[0].words
+
     def session(self, threads: int = 0) -> onnxruntime.InferenceSession:
         """The network, ready to run; on all cores if ``threads`` is 0."""
         path = self.files.picture
@@ -147,6 +153,11 @@ class Ensemble:
 
 
 AnyModel = Model | Ensemble
+
+
+def parts_of(model: AnyModel) -> tuple[Model, ...]:
+    """The models that describe pictures, one after the other: one, or several."""
+    return (model,) if isinstance(model, Model) else model.parts
 
 
 def restored(content: Mapping[str, Any]) -> AnyModel:

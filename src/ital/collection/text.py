@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,8 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import tokenizers
 
-from ital.collection.encoder import Vectors
-from ital.collection.models import ModelError, _session
+from ital.collection.encoder import Encoder, Vectors
+from ital.collection.models import AnyModel, Model, _session, parts_of
+from ital.collection.shelf import Files, ModelError
+from ital.collection.words import Words
+from ital.gaussian import FloatArray
 
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 _OUTPUTS = ("text_embeds", "text_embedding", "embedding", "sentence_embedding", "pooler_output")
@@ -25,14 +29,18 @@ _LONGEST = 1_000_000
 class TextEncoder:
     """A model that turns phrases into vectors of length 1, and the tokenizer that it came with."""
 
-    def __init__(self, model: Path, tokenizer: Path, threads: int = 0) -> None:
-        self._model = model
-        self._session = _session(model, threads)
+    def __init__(self, files: Files) -> None:
+        assert files.text is not None
+        assert files.tokenizer is not None
+        self._files, self._model = files, files.text
+        self._session = _session(files.text)
         self._inputs = self._known_inputs()
         names = [one.name for one in self._session.get_outputs()]
         # Of several that are not known by name, the first is what a model is for.
         self._output = next((name for name in _OUTPUTS if name in names), names[0])
-        self._tokenizer = self._read(tokenizer)
+        self._config = _config(files.tokenizer)
+        self._lower = files.lower or self._config.get("do_lower_case") is True
+        self._tokenizer = self._read(files.tokenizer)
 
     def embed(self, phrases: Iterable[str]) -> Vectors:
         """A vector for each phrase, which does not depend on the others."""
@@ -55,27 +63,31 @@ class TextEncoder:
         except Exception as error:  # the library raises nothing more special
             raise ModelError(f"{path} must be a tokenizer.json, but: {error}") from error
         axes = {one.name: one.shape for one in self._session.get_inputs()}["input_ids"]
-        fixed = axes[-1] if isinstance(axes[-1], int) and axes[-1] > 0 else None
-        config = _config(path)
-        longest = fixed or config.get("model_max_length")
-        longest = longest if isinstance(longest, int) and longest < _LONGEST else None
+        fixed = axes[-1] if isinstance(axes[-1], int) and axes[-1] > 0 else self._files.length
+        told = self._config.get("model_max_length")
+        longest = fixed or (told if isinstance(told, int) and told < _LONGEST else None)
         if longest and (fixed or tokenizer.truncation is None):
             tokenizer.enable_truncation(longest)
         # Without a mask, a model has seen nothing but rows of one length (as SigLIP), or does not
         # look at what comes after the end (as CLIP).
         whole = fixed or (None if "attention_mask" in self._inputs else longest)
-        if whole and (fixed or tokenizer.padding is None):
-            known = tokenizer.padding or {}
-            pad = known.get("pad_token") or _token(config.get("pad_token"))
-            number = None if pad is None else tokenizer.token_to_id(pad)
-            if number is not None:
-                tokenizer.enable_padding(length=whole, pad_id=number, pad_token=pad)
+        pad = self._pad(tokenizer)
+        if whole and pad is not None and (fixed or tokenizer.padding is None):
+            tokenizer.enable_padding(length=whole, pad_id=pad)
         return tokenizer
 
+    def _pad(self, tokenizer: tokenizers.Tokenizer) -> int | None:
+        """The number of the token that fills a row up, if there is a way to tell."""
+        if self._files.length is not None:
+            return self._files.pad
+        if tokenizer.padding is not None:
+            return int(tokenizer.padding["pad_id"])
+        told = self._config.get("pad_token")
+        token = told.get("content") if isinstance(told, dict) else told
+        return tokenizer.token_to_id(token) if isinstance(token, str) else None
+
     def _one(self, phrase: str) -> npt.NDArray[np.float32]:
-        # In lower case: CLIP's tokenizer does the same, and SigLIP 2 was taught so, though its
-        # own does not.
-        encoded = self._tokenizer.encode(phrase.lower())
+        encoded = self._tokenizer.encode(phrase.lower() if self._lower else phrase)
         columns = {
             "input_ids": encoded.ids,
             "attention_mask": encoded.attention_mask,
@@ -102,6 +114,36 @@ class TextEncoder:
         return unit
 
 
+def text_direction(words: Words, model: AnyModel, dimension: int) -> FloatArray:
+    """Where pictures fit words best, among the embeddings of a model, of so many dimensions.
+
+    Of several models that describe pictures together, those that know no words have no say.
+    """
+    pieces = [
+        words.direction(_encoder(part.files).embed) if part.knows_words else np.zeros(_width(part))
+        for part in parts_of(model)
+    ]
+    direction = np.concatenate(pieces)
+    if len(direction) != dimension:
+        raise ModelError(
+            f"the vectors of words must have the {dimension} dimensions of those of pictures, but "
+            f"have {len(direction)}: is it the text model that belongs to {model.name}?"
+        )
+    return direction
+
+
+@functools.lru_cache(maxsize=1)  # it may be large, and many collections may share it
+def _encoder(files: Files) -> TextEncoder:
+    return TextEncoder(files)
+
+
+@functools.lru_cache
+def _width(model: Model) -> int:
+    """Of the vectors that a model makes of pictures."""
+    encoder = Encoder(model)
+    return encoder.embed(np.zeros(1, encoder.room)).shape[1]
+
+
 def _config(tokenizer: Path) -> dict[str, Any]:
     """What is beside a tokenizer of what it leaves open; nothing, if there is no such file."""
     try:
@@ -109,9 +151,3 @@ def _config(tokenizer: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _token(told: Any) -> str | None:
-    """A token as a configuration names it: by its text, or an object that has it."""
-    token = told.get("content") if isinstance(told, dict) else told
-    return token if isinstance(token, str) else None

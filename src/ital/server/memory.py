@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ital import census, insight
 from ital.audit import Audit
 from ital.checks import Identifier, IntArray
 from ital.collection import Collection
-from ital.collection.models import ModelError
+from ital.collection.shelf import ModelError
 from ital.engine import ClusterError
 from ital.gaussian import FloatArray
 from ital.history import Event
@@ -220,8 +220,7 @@ class Memory:
             return Live(search, collection, scale, revision=-1, text_problem=problem)
         if live.revision == row.revision:
             return live
-        kept = {"text_problem": live.text_problem, "audit": live.audit}
-        return Live(live.search, collection, scale, revision=-1, **kept)
+        return replace(live, revision=-1, batch=None)
 
     def _replay(self, slot: _Slot, opened: Opened) -> None:
         """Come to where the events lead."""
@@ -272,9 +271,7 @@ def _vectors(
     return {name: vector for name, vector in found.items() if vector is not None}
 
 
-def _begun(
-    collection: Collection, row: SearchRow, **settings: Any
-) -> tuple[Search, str | None]:
+def _begun(collection: Collection, row: SearchRow, **settings: Any) -> tuple[Search, str | None]:
     """A search with the words that it began with, or without them and why."""
     try:
         return collection.search(text=row.text, seed=row.seed, **settings), None

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from ital import strategies
 from ital.answers import Answer
 from ital.checks import Identifier
+from ital.collection import Collection
 from ital.history import outside
 from ital.server import schemas, views
 from ital.server.database import (
@@ -83,15 +84,12 @@ class Searches:
                     raise UnknownError(f"there is no picture {identifier}")
                 if labels.setdefault(str(identifier), label) != label:
                     raise RefusedError(f"picture {identifier} cannot be relevant and irrelevant")
+        name = request.name or (request.text or "")[:200].strip()
         uploads = {str(outside(place)): name for place, name in enumerate(request.uploads)}
         labels |= dict.fromkeys(uploads, 1)
-        if request.text is not None:
-            try:
-                collection.direction(request.text)
-            except ValueError as error:
-                raise RefusedError(str(error)) from error
-        elif not labels:
+        if not labels and request.text is None:
             raise RefusedError("a search needs words or at least one picture to begin with")
+        _check_words(collection, request.text)
 
         def begin(session: Session, row: SearchRow) -> None:
             for name in uploads.values():
@@ -100,8 +98,7 @@ class Searches:
                     raise RefusedError(
                         "the collection is described by another model since the upload"
                     )
-            named = request.name or (request.text or "")[:200].strip()
-            row.name = named or _new_name(session, row.collection)
+            row.name = name or _new_name(session, row.collection)
             session.add(row)
             session.flush()
             session.add(
@@ -283,6 +280,14 @@ def _check(settings: schemas.Settings) -> None:
     if settings.strategy not in strategies.names():
         known = ", ".join(strategies.names())
         raise RefusedError(f"strategy must be one of {known}, got {settings.strategy!r}")
+
+
+def _check_words(collection: Collection, text: str | None) -> None:
+    try:
+        if text is not None:
+            collection.direction(text)
+    except ValueError as error:
+        raise RefusedError(str(error)) from error
 
 
 def _new_name(session: Session, collection: str) -> str:
