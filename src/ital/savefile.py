@@ -15,6 +15,7 @@ from ital.checks import Identifier
 from ital.gaussian import FloatArray
 from ital.history import Asked, Event
 from ital.pool import HASHED, Pool
+from ital.scores import Scores
 from ital.strategies import Strategy
 from ital.user import UserModel
 
@@ -55,8 +56,10 @@ def write(
     durable.write_whole(Path(path), json.dumps(content, default=dataclasses.asdict))
 
 
-def read(path: str | PathLike[str], pool: Pool, adopt: bool) -> SavedSearch:
-    """What was saved, checked against the features of a pool.
+def read(
+    path: str | PathLike[str], pool: Pool, adopt: bool, scores: Scores | None = None
+) -> SavedSearch:
+    """What was saved, checked against the features of a pool and the scores of its images.
 
     And against its collection, unless the file is to be adopted by it.
     """
@@ -81,8 +84,14 @@ def read(path: str | PathLike[str], pool: Pool, adopt: bool) -> SavedSearch:
             settings["user"] = UserModel(**settings["user"])
         settings.setdefault("base_rate", None)  # the first files knew of none
         settings["strategy"] = _strategy(settings["strategy"])
+        scored = [(Identifier(image), float(one)) for image, one in settings.pop("prior", ())]
         events = [_event(event, pool) for event in content["events"]]
     saved = SavedSearch(settings, events)
+    if scored and scores is None:
+        raise ValueError(f"prior must be the scores that {str(path)!r} was saved with, got none")
+    if scores is not None and not (scored and scores.fit(scored, pool)):
+        had = "had other scores" if scored else "had none"
+        raise ValueError(f"prior must be what {str(path)!r} was saved with, but that {had}")
     if not adopt:
         _require_collection(path, content.get("collection"), saved, pool)
     return saved

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal
 
@@ -24,26 +23,13 @@ from ital.history import Asked, Event, History, labels_of
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
-from ital.ranking import Ranking
+from ital.ranking import Ranking, Results
+from ital.scores import Scores
 from ital.strategies import Strategy
 from ital.turns import Turns, in_turn
 from ital.user import UserModel
 
 _NO_QUERY = "{} needs a query first: call query(relevant=[...])"
-
-
-@dataclass(frozen=True)
-class Results:
-    """Images of the pool, best first."""
-
-    ids: IntArray
-    means: FloatArray
-    """Predictive means of relevance: about 1 for relevant images, -1 for irrelevant ones."""
-    probabilities: FloatArray
-    """P(R = 1) under the model, eq. (5)."""
-
-    def __len__(self) -> int:
-        return len(self.ids)
 
 
 class Search:
@@ -72,6 +58,9 @@ class Search:
         groups: images that show the same thing, by lists of images or by an array with a number
             for each image. Of a group one image is asked about, once, and the answer counts for
             all of it (``answers``) until they get one of their own.
+        prior: a number for each image, of which only the order counts: the higher, the likelier it
+            is relevant before anything is said. Text similarity, what a classifier says, a tag.
+            Answers decide how far it is trusted, and a search may begin with it, without a query.
 
     """
 
@@ -87,6 +76,7 @@ class Search:
         seed: int | None = None,
         engine: Engine | None = None,
         groups: Any = None,
+        prior: npt.ArrayLike | None = None,
     ) -> None:
         _check_user(user)
         if seed is not None:
@@ -96,7 +86,9 @@ class Search:
         self._base_rate = chosen.base_rate
         pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
         self.groups = None if groups is None else Groups.of(groups, pool)
-        self.model = RelevanceModel(pool, Kernel.over(pool, length_scale, variance, noise), chosen)
+        scores = None if prior is None else Scores(prior, len(pool))
+        kernel = Kernel.over(pool, length_scale, variance, noise)
+        self.model = RelevanceModel(pool, kernel, chosen, scores)
         self._seed = secrets.randbits(64) if seed is None else int(seed)
         self._history = History()
         self._asked: dict[Identifier, Asked] = {}
@@ -189,7 +181,7 @@ class Search:
         labels: dict[Identifier, int] = {}
         vectors: dict[Identifier, FloatArray] = {}
         for examples, label, name in ((relevant, 1, "relevant"), (irrelevant, -1, "irrelevant")):
-            for example in _examples(examples, name):
+            for example in checks.examples(examples, name):
                 if isinstance(example, np.ndarray):
                     image = self._history.next_name(vectors)
                     vectors[image] = checks.vector(example, name, self.model.pool.dimension)
@@ -234,11 +226,12 @@ class Search:
         not asked about again.
         """
         labels = labels_of(answers, self.model.pool)
-        if not self._history.events:
+        if not self._history.events and not self._scored:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
             events = [*self._history.events, Event("answer", labels, asked=self._how_asked(labels))]
-            if self.model.is_informed and not self._known(History(events).labels):
+            left = self._scored or self._known(History(events).labels)
+            if self.model.is_informed and not left:
                 raise ValueError(
                     "answers must leave one image relevant or irrelevant at the least, but call "
                     f"all that is known unnameable, got {answers!r}"
@@ -291,13 +284,18 @@ class Search:
         return Audit(pool, ranking, self.labels, threshold, seed, learn)
 
     @in_turn
-    def predict(self, vectors: npt.ArrayLike) -> FloatArray:
-        """Predictive means of relevance for vectors that need not be in the pool."""
+    def predict(self, vectors: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> FloatArray:
+        """Predictive means of relevance for vectors that need not be in the pool.
+
+        ``scores`` are theirs, as those of the pool are in ``prior``; without them they have what
+        the images of the pool have on average.
+        """
         dimension = self.model.pool.dimension
         array = np.asarray(checks.matrix(vectors, "vectors", dimension, single=True), dtype=float)
         checks.finite_rows(checks.squares_are_finite(array), "vectors")
+        known = None if scores is None else self._standardised(scores, len(array))
         self._require_query("predict")
-        return self.model.predict_mean(array)
+        return self.model.predict_mean(array, known)
 
     @in_turn
     def score(self, batch: Iterable[int]) -> float:
@@ -347,7 +345,7 @@ class Search:
     def save(self, path: str | PathLike[str]) -> None:
         """Write labels and settings, but no features, to one small file."""
         kernel = self.model.kernel
-        settings = {
+        settings: dict[str, Any] = {
             "strategy": self._strategy,
             "user": self._user,
             "base_rate": self._base_rate,
@@ -356,7 +354,10 @@ class Search:
             "noise": kernel.noise,
             "seed": self._seed,
         }
-        savefile.write(path, self.model.pool, settings, self._history.events)
+        pool, scores = self.model.pool, self.model.prior_scores
+        if scores is not None:
+            settings["prior"] = scores.sample(pool)
+        savefile.write(path, pool, settings, self._history.events)
 
     @classmethod
     def load(
@@ -366,18 +367,22 @@ class Search:
         adopt: bool = False,
         engine: Engine | None = None,
         groups: Any = None,
+        prior: npt.ArrayLike | None = None,
     ) -> Search:
         """The search that was saved to ``path``, over the same features.
 
         A pool with identifiers may have gained and lost images since. What was said of images that
         are no longer there is kept, and counts again when they return. A search that is, or may
-        be, of another collection is refused unless ``adopt`` is true. ``groups`` are not saved.
+        be, of another collection is refused unless ``adopt`` is true. ``groups`` are not saved, nor
+        is ``prior``, but enough of it to refuse another one.
         """
         pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
-        saved = savefile.read(path, pool, adopt)
+        saved = savefile.read(
+            path, pool, adopt, None if prior is None else Scores(prior, len(pool))
+        )
         known = None if groups is None else Groups.of(groups, pool)
         with savefile.broken_if_it_fails(path):
-            search = cls(pool, **saved.settings, groups=known)
+            search = cls(pool, **saved.settings, groups=known, prior=prior)
             search._learn(saved.events)
         return search
 
@@ -421,6 +426,17 @@ class Search:
             row: labels[image] for image, row in rows.items() if row is not None and labels[image]
         }
 
+    @property
+    def _scored(self) -> bool:
+        """Whether there is something to go by even without a label."""
+        return self.model.prior_scores is not None
+
+    def _standardised(self, scores: npt.ArrayLike, count: int) -> FloatArray:
+        known = self.model.prior_scores
+        if known is None:
+            raise ValueError("scores must be left out in a search without a prior")
+        return known.at(scores, count)
+
     def _require_query(self, what: str) -> None:
         if not self.model.is_informed:
             raise RuntimeError(_NO_QUERY.format(what))
@@ -430,20 +446,3 @@ def _check_user(user: object) -> None:
     learnt = isinstance(user, str) and user == "learn"
     if user is not None and not learnt and not isinstance(user, UserModel):
         raise TypeError(f"user must be a UserModel or 'learn', got {user!r}")
-
-
-def _examples(examples: Any, name: str) -> list[Any]:
-    """Single examples: whole numbers for images of the pool, arrays for vectors from outside."""
-    if isinstance(examples, np.ndarray) and examples.ndim == 0:
-        examples = examples.item()
-    if isinstance(examples, (int, np.integer)):
-        return [examples]
-    if isinstance(examples, (str, bytes, Mapping)) or not isinstance(examples, Iterable):
-        raise TypeError(f"{name} must be indices or vectors, got {examples!r}")
-    parts = list(examples)
-    if parts and all(isinstance(part, (float, np.floating)) for part in parts):
-        parts = [parts]  # numbers that are not whole are one vector
-    try:
-        return [p if isinstance(p, (int, np.integer)) else np.asanyarray(p) for p in parts]
-    except ValueError as error:
-        raise ValueError(f"{name} must be indices or vectors, got {examples!r}") from error
