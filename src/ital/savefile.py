@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,15 @@ def read(
     if not adopt:
         _require_collection(path, content.get("collection"), saved, pool)
     return saved
+
+
+def text(path: str | PathLike[str]) -> list[str]:
+    """The words that a search began with, none if it did not; for whoever knows their scores."""
+    with suppress(ValueError, KeyError, TypeError, RecursionError):  # which ``read`` tells of
+        found = json.loads(Path(path).read_bytes())["settings"]["text"]
+        if isinstance(found, list) and all(isinstance(one, str) for one in found):
+            return found
+    return []
 
 
 def _require_collection(

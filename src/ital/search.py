@@ -61,6 +61,7 @@ class Search:
         prior: a number for each image, of which only the order counts: the higher, the likelier it
             is relevant before anything is said. Text similarity, what a classifier says, a tag.
             Answers decide how far it is trusted, and a search may begin with it, without a query.
+        text: the words that ``prior`` stands for, if it does, to be saved with the search.
 
     """
 
@@ -77,13 +78,13 @@ class Search:
         engine: Engine | None = None,
         groups: Any = None,
         prior: npt.ArrayLike | None = None,
+        text: Iterable[str] = (),
     ) -> None:
         _check_user(user)
         if seed is not None:
             checks.whole_number(seed, "seed", least=0)
         self._user, self._strategy = user or UserModel(), strategies.create(strategy)
-        chosen = prior_of(base_rate)
-        self._base_rate = chosen.base_rate
+        chosen, self.text = prior_of(base_rate), tuple(text)
         pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
         self.groups = None if groups is None else Groups.of(groups, pool)
         scores = None if prior is None else Scores(prior, len(pool))
@@ -348,11 +349,12 @@ class Search:
         settings: dict[str, Any] = {
             "strategy": self._strategy,
             "user": self._user,
-            "base_rate": self._base_rate,
+            "base_rate": self.model.prior.base_rate,
             "length_scale": kernel.length_scale,
             "variance": kernel.variance,
             "noise": kernel.noise,
             "seed": self._seed,
+            "text": self.text,
         }
         pool, scores = self.model.pool, self.model.prior_scores
         if scores is not None:
@@ -377,9 +379,8 @@ class Search:
         is ``prior``, but enough of it to refuse another one.
         """
         pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
-        saved = savefile.read(
-            path, pool, adopt, None if prior is None else Scores(prior, len(pool))
-        )
+        scores = None if prior is None else Scores(prior, len(pool))
+        saved = savefile.read(path, pool, adopt, scores)
         known = None if groups is None else Groups.of(groups, pool)
         with savefile.broken_if_it_fails(path):
             search = cls(pool, **saved.settings, groups=known, prior=prior)

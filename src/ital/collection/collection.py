@@ -23,7 +23,6 @@ from ital.collection.models import AnyModel, parts_of
 from ital.collection.paths import paths_within
 from ital.collection.pictures import Picture, UnreadableError
 from ital.collection.scan import Skipped, open_inside
-from ital.collection.shelf import ModelError, shelf
 from ital.collection.store import EmptyError, Store, StoreError, Table
 from ital.collection.text import text_direction
 from ital.collection.words import Text, Words, likeness
@@ -164,9 +163,7 @@ class Collection:
             return Search(self.pool, **kwargs)
         if kwargs.get("prior") is not None:
             raise ValueError("text and prior are two ways to begin: give one of them")
-        words = Words.of(text)
-        prior = likeness(self.features(), self.direction(text))
-        return Search(self.pool, prior=prior, text=words.phrases, **kwargs)
+        return Search(self.pool, prior=self.scores(text), text=Words.of(text).phrases, **kwargs)
 
     def load_search(
         self, path: str | PathLike[str], adopt: bool = False, groups: Any = None
@@ -177,7 +174,7 @@ class Collection:
         ``adopt`` it, because you know that they mean the same.
         """
         text = savefile.text(path)
-        prior = None if text is None else likeness(self.features(), self.direction(text))
+        prior = self.scores(text) if text else None
         return Search.load(path, self.pool, adopt, groups=groups, prior=prior)
 
     def read_labels(self, path: str | PathLike[str]) -> dict[int, Answer]:
@@ -251,24 +248,18 @@ class Collection:
         vector: Vectors = vectors[0]
         return vector
 
+    def scores(self, text: Text) -> FloatArray:
+        """How well each picture fits words, as ``search`` begins with them."""
+        return likeness(self.features(), self.direction(text))
+
     def direction(self, text: Text) -> FloatArray:
         """The direction in the space of the embeddings in which pictures fit words better."""
-        words, model, projection = Words.of(text), self._model, self._projection
-        if model is None or not self.knows_words:
-            own = (
-                "their embeddings came from elsewhere"
-                if model is None
-                else f"{model.name} does not"
-            )
-            others = ", ".join(name for name, one in shelf().items() if one.words)
-            raise ModelError(
-                f"text needs a model of the pictures that knows words, but {own}: index them by "
-                f"one that does ({others}; see ital models)"
-            )
+        words, projection = Words.of(text), self._projection
         if projection is None:
-            return text_direction(words, model, self.features().shape[1])
+            return text_direction(words, self._model, self.features().shape[1])
         # Components are of pictures less their mean, which changes nothing about their order.
-        return projection.components @ text_direction(words, model, len(projection.mean))
+        whole = text_direction(words, self._model, len(projection.mean))
+        return projection.components.astype(float) @ whole
 
     @functools.cached_property
     def knows_words(self) -> bool:

@@ -14,7 +14,7 @@ import tokenizers
 
 from ital.collection.encoder import Encoder, Vectors
 from ital.collection.models import AnyModel, Model, _session, parts_of
-from ital.collection.shelf import Files, ModelError
+from ital.collection.shelf import Files, ModelError, shelf
 from ital.collection.words import Words
 from ital.gaussian import FloatArray
 
@@ -114,11 +114,18 @@ class TextEncoder:
         return unit
 
 
-def text_direction(words: Words, model: AnyModel, dimension: int) -> FloatArray:
+def text_direction(words: Words, model: AnyModel | None, dimension: int) -> FloatArray:
     """Where pictures fit words best, among the embeddings of a model, of so many dimensions.
 
     Of several models that describe pictures together, those that know no words have no say.
     """
+    if model is None or not any(part.knows_words for part in parts_of(model)):
+        own = "the embeddings came from elsewhere" if model is None else f"{model.name} does not"
+        others = ", ".join(name for name, entry in shelf().items() if entry.words)
+        raise ModelError(
+            f"text needs a model that knows words, but {own}: index the pictures by one that does "
+            f"({others}; see ital models), or give its text model by --text-model"
+        )
     pieces = [
         words.direction(_encoder(part.files).embed) if part.knows_words else np.zeros(_width(part))
         for part in parts_of(model)
@@ -141,7 +148,7 @@ def _encoder(files: Files) -> TextEncoder:
 def _width(model: Model) -> int:
     """Of the vectors that a model makes of pictures."""
     encoder = Encoder(model)
-    return encoder.embed(np.zeros(1, encoder.room)).shape[1]
+    return len(encoder.embed(np.zeros(1, encoder.room))[0])
 
 
 def _config(tokenizer: Path) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class Searches:
                     raise UnknownError(f"there is no picture {identifier}")
                 if labels.setdefault(str(identifier), label) != label:
                     raise RefusedError(f"picture {identifier} cannot be relevant and irrelevant")
-        name = request.name or (request.text or "")[:200].strip()
+        called = request.name or (request.text or "")[:200].strip()
         uploads = {str(outside(place)): name for place, name in enumerate(request.uploads)}
         labels |= dict.fromkeys(uploads, 1)
         if not labels and request.text is None:
@@ -98,7 +98,7 @@ class Searches:
                     raise RefusedError(
                         "the collection is described by another model since the upload"
                     )
-            row.name = name or _new_name(session, row.collection)
+            row.name = called or _new_name(session, row.collection)
             session.add(row)
             session.flush()
             session.add(
