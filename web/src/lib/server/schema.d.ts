@@ -744,6 +744,8 @@ export interface components {
             skipped: number;
             /** Can Embed */
             can_embed: boolean;
+            /** Knows Words */
+            knows_words: boolean;
             indexing: components["schemas"]["Indexing"];
         };
         /**
@@ -980,7 +982,7 @@ export interface components {
         };
         /**
          * SearchCreate
-         * @description A new search, from pictures of the collection, or from outside.
+         * @description A new search, from pictures of the collection, or from outside, and from words.
          */
         SearchCreate: {
             /** Key */
@@ -1004,6 +1006,8 @@ export interface components {
              * @default []
              */
             uploads: string[];
+            /** Text */
+            text?: string | null;
             /**
              * @default {
              *       "batch": 4,
@@ -1050,6 +1054,8 @@ export interface components {
             cover: number | null;
             /** Cover Upload */
             cover_upload: string | null;
+            /** Text */
+            text: string | null;
         };
         /**
          * SearchState
@@ -1084,6 +1090,8 @@ export interface components {
             cover: number | null;
             /** Cover Upload */
             cover_upload: string | null;
+            /** Text */
+            text: string | null;
             settings: components["schemas"]["Settings"];
             /** Batch */
             batch: components["schemas"]["Picture"][];
@@ -1097,6 +1105,8 @@ export interface components {
             outlook: number | null;
             /** Summary */
             summary: string;
+            /** Text Problem */
+            text_problem: string | null;
         };
         /**
          * Settings
