@@ -18,8 +18,8 @@ from ital.features import Features
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
-from ital.prior import PAPER, epsilon
-from ital.scores import SLOPE, TRUST, Scores
+from ital.prior import PAPER, Scored, epsilon
+from ital.scores import Scores
 
 
 def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np.ndarray], **told):
@@ -46,8 +46,9 @@ def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np
     s = np.zeros(n) if model.prior_scores is None else model.prior_scores.values
     labelled = [0.0 if i < 0 else s[i] for i in labels]
     s = np.concatenate([s, labelled, np.zeros(len(everything) - n - count)])
-    joint = joint + TRUST**2 * kernel.variance * np.outer(s, s)
-    before = before + TRUST**2 * kernel.variance * s[:n] ** 2
+    slope, trust = Scored.weight(model.pool, kernel, model.prior.mean)
+    joint = joint + trust * np.outer(s, s)
+    before = before + trust * s[:n] ** 2
     picked = np.eye(len(everything))[n : n + count]
     p = np.array([told.get("p_mistake", 0.0) * (i not in told.get("examples", ())) for i in labels])
     y = np.array(list(labels.values()), dtype=float)
@@ -60,7 +61,7 @@ def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np
         noise = np.append(kernel.noise + flips, epsilon(n) * within)
     cross = (seen @ joint)[:, :n]
     solved = np.linalg.solve(seen @ joint @ seen.T + np.diag(noise), cross)
-    means = m + SLOPE * s
+    means = m + slope * s
     mean = means[:n] + solved.T @ (values - seen @ means)
     belief = model.belief
     return mean - belief.border, belief.scale * (joint[:n, :n] - cross.T @ solved)

@@ -23,13 +23,15 @@ from ital.prior import (
     Scored,
     epsilon,
 )
-from ital.scores import TRUST, Scores
+from ital.scores import Scores
 
 
 def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel, scores=0.0) -> np.ndarray:
     """The conditional Gaussian of pool and vectors, given the average over some of the pool.
 
-    On top of it comes a normal weight, independent of it, times the ``scores`` of all of these.
+    On top of it comes a normal weight, independent of it, times the ``scores`` of all of these. Its
+    variance is the mean of the eigenvalues of the process over some of the pool, each of which
+    counts by how large it is.
     """
     some = pool[:: -(-len(pool) // _IMAGES)]
     points = np.concatenate([pool, vectors, some])
@@ -40,8 +42,9 @@ def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel, scores=0.0) -
     known = weights @ joint
     within = (weights @ joint @ weights) * (1 + max(0.01, min(1.0, (100 / len(pool)) ** 2)))
     conditional = joint - np.outer(known, known) / within
-    weight = np.outer(scores, scores) * TRUST**2 * kernel.variance
-    return conditional[: -len(some), : -len(some)] + weight
+    eigenvalues = np.linalg.eigvalsh(conditional[-len(some) :, -len(some) :]) / len(some)
+    variance = (eigenvalues**2).sum() / eigenvalues.sum()
+    return conditional[: -len(some), : -len(some)] + variance * np.outer(scores, scores)
 
 
 @given(
@@ -64,7 +67,8 @@ def test_equals_the_conditional_gaussian(
     covariance, s, own = Conditioned(pool, kernel), np.zeros(n), np.zeros(3)
     if scored:
         scores, own = Scores(rng.standard_normal(n), n), rng.standard_normal(3)
-        covariance, s = Scored(covariance, scores), scores.values
+        weight, s = Scored.weight(pool, kernel, -1.0), scores.values
+        covariance = Scored(covariance, scores, weight)
     over = covariance.slices
     expected = literal(features, vectors, kernel, np.append(s, own))
     outside, inside = Points(vectors, own), Points(features, s)
@@ -129,6 +133,23 @@ def test_the_papers_prior_is_the_kernel():
     assert PAPER.reading(0.25, 0.5) == (1.0, 0.0)
     assert PAPER.belief(None) == Belief(1.0, 0.0)
     assert PAPER.along_ranking(np.array([0.5, 0.7])).tolist() == [0.5, 0.7]
+
+
+@pytest.mark.parametrize(
+    ("mean", "label", "score"), [(-1.0, 1.0, 1.0), (0.0, 1.0, 1.0), (1.0, -1.0, -1.0)]
+)
+def test_a_score_is_believed_as_if_one_image_had_been_seen(mean, label, score):
+    """It is relevant and of score 1; where most images are relevant, irrelevant and of -1.
+
+    And the image is like no other, but as variable as images are.
+    """
+    pool, kernel = Pool(np.random.default_rng(0).standard_normal((90, 3))), Kernel(1.5, 2.0)
+    conditioned = Conditioned(pool, kernel)
+    variance = conditioned.slices.gather(PriorSlice.variances, None).mean()
+    slope, trust = Scored.weight(pool, kernel, mean)
+    seen = trust * score / (variance + trust * score**2) * (label - mean)
+    assert slope == pytest.approx(seen)
+    assert slope > 0
 
 
 def test_the_average_is_known_better_the_larger_the_pool():

@@ -56,7 +56,8 @@ class RelevanceModel:
         self.belief = Belief()
         self._covariance = prior.covariance(pool, kernel)
         if scores is not None:
-            self._covariance = Scored(self._covariance, scores)
+            weight = Scored.weight(pool, kernel, prior.mean)
+            self._covariance = Scored(self._covariance, scores, weight)
         self._shards = self._covariance.slices.build(Shard, prior.mean)
         self._sample_means, self._sample_variances = self.moments(pool.sample(_SAMPLE))
         self._mean_variance = float(self._sample_variances.mean())
@@ -292,8 +293,8 @@ class RelevanceModel:
     def _predicted(self, points: Points) -> tuple[FloatArray, FloatArray]:
         """Predictive means, and the columns of V that they come from."""
         columns = self._factor.solve(self._covariance.between(self._factor.points, points))
-        mean = self.prior.mean - self.belief.border + columns.T @ self._weights + points.means
-        return mean, columns
+        mean = self.prior.mean - self.belief.border + columns.T @ self._weights
+        return mean + self._covariance.means_at(points), columns
 
     def scores(self, score: Score, rows: Rows | None = None) -> FloatArray:
         """How much images are wanted, of the pool or of some."""
@@ -414,7 +415,7 @@ class RelevanceModel:
 
     def _solved_labels(self) -> FloatArray:
         """L^-1 (y - m)."""
-        means = self.prior.mean + self._factor.points.means
+        means = self.prior.mean + self._covariance.means_at(self._factor.points)
         return self._factor.solve(self._readings()[0] - means)
 
     def _kept_covariances(self, images: Rows, rows: Rows | None) -> FloatArray:

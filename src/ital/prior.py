@@ -28,7 +28,7 @@ from ital.features import Features
 from ital.gaussian import FloatArray
 from ital.kernel import Kernel
 from ital.pool import Pool
-from ital.scores import SLOPE, TRUST, Scores
+from ital.scores import Scores
 
 _IMAGES = 256
 """Evenly spaced images that stand for the pool in its average."""
@@ -78,11 +78,6 @@ class Points:
             np.vstack([self.vectors, others.vectors]), np.append(self.scores, others.scores)
         )
 
-    @property
-    def means(self) -> FloatArray:
-        """What the score adds to the mean of the prior."""
-        return SLOPE * self.scores
-
 
 class PriorSlice:
     """The covariance of the prior over the images of a shard, in the scale 1.
@@ -109,22 +104,22 @@ class PriorSlice:
         if sample is not None:
             self._average = features.mean_of(sample, kernel) / deviation
         self._scores: FloatArray | None = None
-        self._trust = TRUST**2 * kernel.variance
+        self._slope = self._trust = 0.0
 
     def __len__(self) -> int:
         return len(self.features)
 
-    def scored(self, scores: FloatArray) -> PriorSlice:
-        """The same with standardised scores of the images."""
+    def scored(self, scores: FloatArray, slope: float, trust: float) -> PriorSlice:
+        """The same with standardised scores of the images, a and tau^2."""
         another = copy.copy(self)
-        another._scores = scores
+        another._scores, another._slope, another._trust = scores, slope, trust
         return another
 
     def means(self, mean: float, lo: int = 0, hi: int | None = None) -> FloatArray:
         """Of images from one to another, where they have this mean without a score."""
         if self._scores is None:
             return np.full(len(range(len(self))[lo:hi]), mean)
-        return mean + SLOPE * self._scores[lo:hi]
+        return mean + self._slope * self._scores[lo:hi]
 
     def terms(self, rows: Rows) -> FloatArray:
         """V_0 of images, and below it their scores; 0 if there are none."""
@@ -193,6 +188,10 @@ class Covariance:
 
     def _over(self, pool: Pool) -> Group[PriorSlice]:
         return pool.slices.build(PriorSlice, self._kernel)
+
+    def means_at(self, points: Points) -> FloatArray:
+        """What scores add to the mean of points, wherever they are."""
+        return np.zeros(len(points))
 
     def terms_at(self, points: Points) -> FloatArray:
         """V_0 at points, wherever they are, and below it their scores; 0 if there are none."""
@@ -276,11 +275,29 @@ class Conditioned(Covariance):
 
 
 class Scored(Covariance):
-    """Either of them with scores of the images: the same, and tau^2 s s'."""
+    """Either of them with scores of the images, whose weight has the mean a and the variance tau^2.
 
-    def __init__(self, base: Covariance, scores: Scores) -> None:
-        self._base, self._trust = base, TRUST**2 * base._kernel.variance
-        self.slices = base.slices.deal(PriorSlice.scored, scores.values)
+    They add a s to the mean, and tau^2 s s' to the covariance.
+    """
+
+    def __init__(self, base: Covariance, scores: Scores, weight: tuple[float, float]) -> None:
+        self._base, (self._slope, self._trust) = base, weight
+        self.slices = base.slices.deal(PriorSlice.scored, scores.values, *weight)
+
+    @staticmethod
+    def weight(pool: Pool, kernel: Kernel, mean: float) -> tuple[float, float]:
+        """Its mean a and its variance tau^2, where the process has this mean without the score.
+
+        A score is one more direction in which images may differ. So it has the variance that
+        directions have, on average over what the process is made of: with lambda the eigenvalues
+        of its covariance, given its average, tau^2 = sum lambda^2 / sum lambda. And it points
+        towards what is relevant, as if one relevant image had been seen already, of score 1.
+        """
+        variance, trust = pool.kept((Scored, kernel), lambda: _directions(pool, kernel))
+        return (1 + abs(mean)) * trust / (variance + trust), trust
+
+    def means_at(self, points: Points) -> FloatArray:
+        return self._slope * points.scores
 
     def terms_at(self, points: Points) -> FloatArray:
         return self._base.terms_at(points)
@@ -291,6 +308,16 @@ class Scored(Covariance):
     def between(self, some: Points, others: Points) -> FloatArray:
         products = np.outer(some.scores, others.scores)
         return self._base.between(some, others) + self._trust * products
+
+
+def _directions(pool: Pool, kernel: Kernel) -> tuple[float, float]:
+    """The sum of the eigenvalues of the process given its average, and their own weighted mean."""
+    sample = pool.vectors(pool.sample(_IMAGES))
+    covariance = kernel(pool.distances_between(sample, sample))
+    kappa = covariance.mean(axis=0)
+    covariance -= np.outer(kappa, kappa) / (kappa.mean() * (1 + epsilon(len(pool))))
+    total = float(np.diagonal(covariance).mean())
+    return total, float((covariance**2).mean()) / total
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ scores are equal. The process is
     f(x) = g(x) + w s(x),    w normal with mean a and variance tau^2,
 
 with g what it was without the score. That is the mean m + a s(x) and the kernel
-k(x, x') + tau^2 s(x) s(x'): answers tell how far the score is to be trusted.
+k(x, x') + tau^2 s(x) s(x'): answers tell how far the score is to be trusted. `prior.Scored` has
+both, and what a and tau are.
 """
 
 from __future__ import annotations
@@ -26,12 +27,6 @@ from ital import checks
 from ital.checks import Identifier
 from ital.gaussian import FloatArray
 from ital.pool import Pool
-
-SLOPE = 0.2
-"""a, in units of labels: what a standardised score of 1 is worth before the first one."""
-
-TRUST = 0.2
-"""tau, in units of the kernel's deviation: what is not known of that."""
 
 _KNOWN = 64
 """Images, evenly spaced, whose scores tell these scores from others,"""
