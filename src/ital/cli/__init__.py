@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from ital import __version__
-from ital.cli import ask, bench, collections, export, find, labels, serve
+from ital.cli import ask, bench, collections, export, find, labels, models, serve
 
 app = typer.Typer(
     help="Find all the images that you mean, from one example and a few answers.",
     no_args_is_help=True,
 )
-for part in (serve, collections, find, ask, labels, export, bench):
+for part in (serve, collections, models, find, ask, labels, export, bench):
     app.add_typer(part.app)
 
 
