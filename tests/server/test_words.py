@@ -93,6 +93,27 @@ def test_nothing_need_be_known_of_any_picture(shapes, make_client):
         assert len(state["batch"]) == 4
 
 
+def test_why_a_picture_is_where_it_is(shapes, make_client):
+    with make_client(shapes) as client:
+        state = begin(client, text="red circle")
+        url = f"{API}/searches/{state['id']}"
+        ranked = client.get(f"{url}/results?limit=1000").json()["results"]
+
+        def why(place):
+            return client.get(f"{url}/explanation/{ranked[place]['id']}").json()
+
+        assert (why(0)["words"], why(0)["influences"]) == (1, [])
+        assert why(-1)["words"] == -1
+        answered(client, state)
+        told = why(0)
+        shares = [one["share"] for one in told["influences"]]
+        assert len(shares) == 4
+        assert 0 < told["words"] < 1
+        assert sum(map(abs, [*shares, told["words"]])) == pytest.approx(1)
+        other = begin(client, relevant=[3])
+        assert client.get(f"{API}/searches/{other['id']}/explanation/3").json()["words"] is None
+
+
 def test_what_is_refused_leaves_nothing(client, shapes, make_client):
     (collection,) = client.get(f"{API}/collections").json()
     assert not collection["knows_words"]

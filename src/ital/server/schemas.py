@@ -401,6 +401,8 @@ class Explanation(Schema):
     probability: float
     mean: float
     influences: list[Influence]
+    words: float | None
+    """The part of the words that the search began with, in the same measure as the shares."""
 
 
 class Conflict(Schema):

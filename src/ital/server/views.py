@@ -242,7 +242,8 @@ def explanation(opened: Opened, picture: int) -> schemas.Explanation:
     if place is None:
         raise UnknownError(f"there is no picture {picture}")
     parts = live.search.explain(picture) if model.is_informed else {}
-    total = sum(abs(part) for part in parts.values()) or 1.0
+    words = _by_words(live, place, sum(parts.values()))
+    total = sum(abs(part) for part in (*parts.values(), words)) or 1.0
     labels = {image: label for one in opened.counted for image, label in one.labels.items()}
     uploads = {image: name for one in opened.counted for image, name in one.uploads.items()}
     influences = [
@@ -259,6 +260,20 @@ def explanation(opened: Opened, picture: int) -> schemas.Explanation:
         probability=float(ranking.probabilities[rank]),
         mean=float(ranking.means[rank]),
         influences=influences,
+        words=words / total if live.search.text else None,
+    )
+
+
+def _by_words(live: Live, place: int, labels: float) -> float:
+    """What words add to the mean of a picture: all that neither the labels do nor what is common.
+
+    What answers have told of how far words are to be trusted is in the part of the labels.
+    """
+    model = live.search.model
+    if not live.search.text:
+        return 0.0
+    return float(
+        model.moments(np.array([place]))[0][0] - model.prior.mean + model.belief.border - labels
     )
 
 

@@ -787,6 +787,8 @@ export interface components {
             mean: number;
             /** Influences */
             influences: components["schemas"]["Influence"][];
+            /** Words */
+            words: number | null;
         };
         /** History */
         History: {
