@@ -16,7 +16,7 @@ from PIL import Image
 from ital import checks, savefile
 from ital.answers import Answer
 from ital.checks import Identifier, IntArray
-from ital.collection import mapped, pca, pictures, stacks
+from ital.collection import mapped, pictures, stacks, views
 from ital.collection.encoder import Encoder, Encoders, Vectors, encoder
 from ital.collection.identity import Entry
 from ital.collection.models import AnyModel, parts_of
@@ -130,10 +130,10 @@ class Collection:
         return mapped.embeddings(self._store, self._table, self.ids)
 
     @functools.cached_property
-    def _projection(self) -> pca.Projection | None:
+    def _view(self) -> views.View:
         if self._store is None or self._table is None:
-            return None
-        return pca.current(self._store, self._table)
+            return views.View(())
+        return views.current(self._store, self._table)
 
     @property
     def _dimension(self) -> int:
@@ -242,10 +242,7 @@ class Collection:
                     picture = _decoded(file, image, least)
         prepared = self._encoder.buffer(1)
         self._encoder.prepare(picture.image, prepared[0])
-        vectors = self._encoder.embed(prepared)
-        if self._projection is not None:
-            vectors = self._projection(vectors)
-        vector: Vectors = vectors[0]
+        vector: Vectors = self._view(self._encoder.embed(prepared))[0]
         return vector
 
     def scores(self, text: Text) -> FloatArray:

@@ -136,7 +136,7 @@ def _receive(url: str, part: Path, size: int | None, report: Callable[[int], Non
         headers |= {"Range": f"bytes={have}-"} if have else {}
         with get_session().stream("GET", url, headers=headers, timeout=_PATIENCE) as response:
             hf_raise_for_status(response)
-            if response.status_code != 206:
+            if have and response.status_code != 206:
                 have = file.truncate(0)  # whoever answers knows no parts
             for piece in response.iter_bytes():
                 file.write(piece)
