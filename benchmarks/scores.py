@@ -16,8 +16,6 @@ import sys
 sys.path.pop(0)  # beside this file lies one that is named like the standard library's `select`
 
 import argparse
-import json
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -92,23 +90,17 @@ def main() -> None:
     parser.add_argument("--aucs", nargs="+", type=float, default=[0.5, 0.6, 0.8, 0.95])
     parser.add_argument("--queries", type=int, default=3, help="of each class")
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--out", type=Path, help="where to write JSON")
     arguments = parser.parse_args()
-    report = {}
     for data in arguments.data:
         with threadpool_limits(1):
             found = measured(data, arguments.aucs, arguments.queries, arguments.rounds)
         alone = np.array([area_under_curve(curve) for curve in found["picture"]])
         print(f"{data}, {len(alone)} queries: area (what it gains), average precision by rounds")
-        report[data] = found
         for name, curves in found.items():
             areas = np.array([area_under_curve(curve) for curve in curves])
             gain, error = (areas - alone).mean(), (areas - alone).std() / np.sqrt(len(areas))
             by_round = " ".join(f"{one:.3f}" for one in np.mean(curves, axis=0))
             print(f"{name:10} {areas.mean():.3f} ({gain:+.4f} ± {error:.4f})  {by_round}")
-    if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":
