@@ -251,12 +251,8 @@ class Collection:
 
     def direction(self, text: Text) -> FloatArray:
         """The direction in the space of the embeddings in which pictures fit words better."""
-        words, projection = Words.of(text), self._projection
-        if projection is None:
-            return text_direction(words, self._model, self.features().shape[1])
-        # Components are of pictures less their mean, which changes nothing about their order.
-        whole = text_direction(words, self._model, len(projection.mean))
-        return projection.components.astype(float) @ whole
+        widths = [] if self._table is None else self._view.widths(self._table.dimension)
+        return self._view.direction(text_direction(Words.of(text), self._model, widths))
 
     @functools.cached_property
     def knows_words(self) -> bool:

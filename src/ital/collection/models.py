@@ -110,7 +110,7 @@ class Model:
     def session(self, threads: int = 0) -> onnxruntime.InferenceSession:
         """The network, ready to run; on all cores if ``threads`` is 0."""
         path = self.files.picture
-        session = _session(path, threads)
+        session = open_session(path, threads)
         if self.name not in BUNDLED and _digest(path) != self.content:
             raise ModelError(
                 f"the model {self.name} has changed since the collection was indexed with it"
@@ -204,7 +204,7 @@ def describe(
     if not path.is_file():
         names = ", ".join((*BUNDLED, *shelf.shelf()))
         raise ModelError(f"model must be one of {names}, or an ONNX file, got {model!r}")
-    session = _session(path)
+    session = open_session(path)
     output = _output(session, path, output)
     layout, side = _input(session, path, layout, side)
     if normalisation is None:
@@ -273,7 +273,8 @@ def _weights(bundled: Bundled) -> dict[str, weights.Array]:
         return weights.load(path)
 
 
-def _session(path: Path, threads: int = 0) -> onnxruntime.InferenceSession:
+def open_session(path: Path, threads: int = 0) -> onnxruntime.InferenceSession:
+    """A network in an ONNX file, ready to run; on all cores if ``threads`` is 0."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import tokenizers
 
-from ital.collection.encoder import Encoder, Vectors
-from ital.collection.models import AnyModel, Model, _session, parts_of
+from ital.collection.encoder import Vectors
+from ital.collection.models import AnyModel, open_session, parts_of
 from ital.collection.shelf import Files, ModelError, shelf
 from ital.collection.words import Words
 from ital.gaussian import FloatArray
@@ -33,7 +33,7 @@ class TextEncoder:
         assert files.text is not None
         assert files.tokenizer is not None
         self._files, self._model = files, files.text
-        self._session = _session(files.text)
+        self._session = open_session(files.text)
         self._inputs = self._known_inputs()
         names = [one.name for one in self._session.get_outputs()]
         # Of several that are not known by name, the first is what a model is for.
@@ -114,10 +114,11 @@ class TextEncoder:
         return unit
 
 
-def text_direction(words: Words, model: AnyModel | None, dimension: int) -> FloatArray:
-    """Where pictures fit words best, among the embeddings of a model, of so many dimensions.
+def text_direction(words: Words, model: AnyModel | None, widths: Sequence[int]) -> FloatArray:
+    """Where pictures fit words best, among the embeddings of a model.
 
-    Of several models that describe pictures together, those that know no words have no say.
+    Of several models that describe pictures together, each by vectors of its own width, those that
+    know no words have no say.
     """
     if model is None or not any(part.knows_words for part in parts_of(model)):
         own = "the embeddings came from elsewhere" if model is None else f"{model.name} does not"
@@ -126,29 +127,22 @@ def text_direction(words: Words, model: AnyModel | None, dimension: int) -> Floa
             f"text needs a model that knows words, but {own}: index the pictures by one that does "
             f"({others}; see ital models), or give its text model by --text-model"
         )
-    pieces = [
-        words.direction(_encoder(part.files).embed) if part.knows_words else np.zeros(_width(part))
-        for part in parts_of(model)
-    ]
-    direction = np.concatenate(pieces)
-    if len(direction) != dimension:
-        raise ModelError(
-            f"the vectors of words must have the {dimension} dimensions of those of pictures, but "
-            f"have {len(direction)}: is it the text model that belongs to {model.name}?"
-        )
-    return direction
+    pieces = []
+    for part, width in zip(parts_of(model), widths, strict=True):
+        known = part.knows_words
+        piece = words.direction(_encoder(part.files).embed) if known else np.zeros(width)
+        if len(piece) != width:
+            raise ModelError(
+                f"the vectors of words must have the {width} dimensions of those of pictures, but "
+                f"have {len(piece)}: is it the text model that belongs to {part.name}?"
+            )
+        pieces.append(piece)
+    return np.concatenate(pieces)
 
 
 @functools.lru_cache(maxsize=1)  # it may be large, and many collections may share it
 def _encoder(files: Files) -> TextEncoder:
     return TextEncoder(files)
-
-
-@functools.lru_cache
-def _width(model: Model) -> int:
-    """Of the vectors that a model makes of pictures."""
-    encoder = Encoder(model)
-    return len(encoder.embed(np.zeros(1, encoder.room))[0])
 
 
 def _config(tokenizer: Path) -> dict[str, Any]:

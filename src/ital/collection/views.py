@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ital.collection import centring, pca
 from ital.collection.centring import Centring
 from ital.collection.encoder import Vectors
 from ital.collection.store import Store, Table
+from ital.gaussian import FloatArray
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,18 @@ class View:
     def width(self, dimension: int) -> int:
         """Dimensions that a search sees of so many."""
         return self.steps[-1].dimension if self.steps else dimension
+
+    def widths(self, dimension: int) -> list[int]:
+        """What of so many dimensions of a table is of each of the models that described it."""
+        ends = [int(end) for step in self.steps if isinstance(step, Centring) for end in step.ends]
+        return [end - start for start, end in pairwise([0, *ends, dimension])]
+
+    def direction(self, vector: FloatArray) -> FloatArray:
+        """A direction among embeddings, as a search sees it: a mean taken away is not in it."""
+        for step in self.steps:
+            if isinstance(step, pca.Projection):
+                vector = step.components.astype(float) @ vector
+        return vector
 
     def __call__(self, vectors: Vectors) -> Vectors:
         """Vectors of length 1, of others of length 1."""
