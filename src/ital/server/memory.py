@@ -89,6 +89,7 @@ class Live:
         """What it holds beyond the features, about: rows of eight bytes for each label."""
         asked = 0 if self.batch is None else len(self.batch)
         rows = len(self.search.model.labels) + asked + 7 + (self.audit is not None)
+        rows += 2 * bool(self.search.text)  # scores as they are, and standardised
         return 8 * len(self.search) * rows + 4 * census.DRAWS * census.IMAGES
 
 
