@@ -3,12 +3,14 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import shutil
 
+import numpy as np
 import pytest
 from making import Evil, draw
 from networks import BYTE, means, tokens
 
-from ital.collection import index, models, shelf
+from ital.collection import Collection, index, models, shelf
 from ital.collection.encoder import Encoder
 from ital.collection.models import Ensemble, converted, describe, files
 from ital.collection.shelf import ModelError
@@ -236,3 +238,26 @@ def test_fingerprints_are_those_of_earlier_versions():
     about |= {"output": "embedding", "crop": 1.0}
     digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
     assert describe("lite0").fingerprint == digest[:16]
+
+
+def test_a_better_network_by_its_path_alone(corel, data_folder, tmp_path):
+    """Eight photographs of each kind: of the five nearest, nearly all are of the same kind.
+
+    On all thousand 0.987 of the ten nearest are (benchmarks/models.py), and 0.970 for Lite0; of
+    these 0.975, and 0.900.
+    """
+    path = data_folder.parent / "models" / "tinyvit-5m.onnx"
+    if not path.is_file():
+        pytest.skip(f"there is no {path}")
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for number in range(80):
+        name = f"{number // 8 * 100 + number % 8:04}.jpg"
+        shutil.copyfile(corel / name, folder / name)
+    index(folder, model=describe(str(path)))
+    features = Collection.open(folder).features().astype(float)
+    cosines = features @ features.T
+    np.fill_diagonal(cosines, -1)
+    kinds = np.arange(80) // 8
+    nearest = np.argsort(-cosines, axis=1)[:, :5]
+    assert (kinds[nearest] == kinds[:, None]).mean() >= 0.95

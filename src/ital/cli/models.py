@@ -7,15 +7,8 @@ from contextlib import contextmanager
 from typing import Annotated
 
 import typer
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
 from rich.table import Table
 
 from ital.cli.output import errors_as_messages, note
@@ -93,20 +86,20 @@ def get(
 def _fetching() -> Iterator[Callable[[str, int, int | None], None]]:
     """A bar for each file, with what has arrived and the time that is left."""
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.DownloadColumn(),
+        progress.TransferSpeedColumn(),
+        progress.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         bars = {}
         try:
 
             def report(path: str, done: int, total: int | None) -> None:
                 if path not in bars:
-                    bars[path] = progress.add_task(path, total=total)
-                progress.update(bars[path], completed=done, total=total)
+                    bars[path] = shown.add_task(path, total=total)
+                shown.update(bars[path], completed=done, total=total)
 
             yield report
         except KeyboardInterrupt:
