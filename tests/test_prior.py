@@ -30,8 +30,8 @@ def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel, scores=0.0) -
     """The conditional Gaussian of pool and vectors, given the average over some of the pool.
 
     On top of it comes a normal weight, independent of it, times the ``scores`` of all of these. Its
-    variance is the mean of the eigenvalues of the process over some of the pool, each of which
-    counts by how large it is.
+    variance is 0.3 times the mean of the eigenvalues of the process over some of the pool, each of
+    which counts by how large it is.
     """
     some = pool[:: -(-len(pool) // _IMAGES)]
     points = np.concatenate([pool, vectors, some])
@@ -43,7 +43,7 @@ def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel, scores=0.0) -
     within = (weights @ joint @ weights) * (1 + max(0.01, min(1.0, (100 / len(pool)) ** 2)))
     conditional = joint - np.outer(known, known) / within
     eigenvalues = np.linalg.eigvalsh(conditional[-len(some) :, -len(some) :]) / len(some)
-    variance = (eigenvalues**2).sum() / eigenvalues.sum()
+    variance = 0.3 * (eigenvalues**2).sum() / eigenvalues.sum()
     return conditional[: -len(some), : -len(some)] + variance * np.outer(scores, scores)
 
 
@@ -147,7 +147,8 @@ def test_a_score_is_believed_as_if_one_image_had_been_seen(mean, label, score):
     conditioned = Conditioned(pool, kernel)
     variance = conditioned.slices.gather(PriorSlice.variances, None).mean()
     slope, trust = Scored.weight(pool, kernel, mean)
-    seen = trust * score / (variance + trust * score**2) * (label - mean)
+    direction = trust / 0.3
+    seen = direction * score / (variance + direction * score**2) * (label - mean)
     assert slope == pytest.approx(seen)
     assert slope > 0
 

@@ -38,6 +38,9 @@ EXPECTED = 50.0
 
 _LEAST_EPSILON = 0.01
 
+_TRUST = 0.3
+"""The variance of a score's weight, in units of what a direction of the process has on average."""
+
 _PRODUCTS = 1 << 15
 """Numbers that are taken off covariances at a time."""
 
@@ -288,13 +291,14 @@ class Scored(Covariance):
     def weight(pool: Pool, kernel: Kernel, mean: float) -> tuple[float, float]:
         """Its mean a and its variance tau^2, where the process has this mean without the score.
 
-        A score is one more direction in which images may differ. So it has the variance that
-        directions have, on average over what the process is made of: with lambda the eigenvalues
-        of its covariance, given its average, tau^2 = sum lambda^2 / sum lambda. And it points
-        towards what is relevant, as if one relevant image had been seen already, of score 1.
+        A score is one more direction in which images may differ. The variance that directions have,
+        on average over what the process is made of, is sum lambda^2 / sum lambda with lambda the
+        eigenvalues of its covariance, given its average. The score has a part of that, and points
+        to what is relevant as if one relevant image had been seen already, of score 1, in a
+        direction like the others.
         """
-        variance, trust = pool.kept((Scored, kernel), lambda: _directions(pool, kernel))
-        return (1 + abs(mean)) * trust / (variance + trust), trust
+        variance, typical = pool.kept((Scored, kernel), lambda: _directions(pool, kernel))
+        return (1 + abs(mean)) * typical / (variance + typical), _TRUST * typical
 
     def means_at(self, points: Points) -> FloatArray:
         return self._slope * points.scores
