@@ -25,7 +25,7 @@ endef
 	touch $@
 
 .venv/ready: $(SOURCES)
-	$(INSTALL) '.[app,bench,dev,postgresql,ray,skactiveml]'
+	$(INSTALL) '.[app,bench,dev,models,postgresql,ray,skactiveml]'
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venv/skactiveml-tests scikit-activeml==0.5.2
 	touch .venv/app $@
 

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
+from towers import draw_all
+from towers import towers as make_towers
 
-from ital.collection import index
+from ital.collection import describe, index
 
 settings.register_profile(
     "ital",
@@ -55,6 +57,21 @@ def cache(shared, tmp_path_factory) -> Iterator[Path]:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield folder
+
+
+@pytest.fixture(scope="session")
+def towers(tmp_path_factory) -> Path:
+    """A model of pictures and words that knows colours and shapes: model.onnx and all."""
+    return make_towers(tmp_path_factory.mktemp("towers"))
+
+
+@pytest.fixture(scope="session")
+def shapes(towers, tmp_path_factory) -> Path:
+    """Drawings of three shapes in four colours, twenty of each, indexed by that model."""
+    folder = draw_all(tmp_path_factory.mktemp("shapes") / "drawings", 20)
+    model, text = (str(towers / name) for name in ("model.onnx", "text_model.onnx"))
+    index(folder, model=describe(model, text_model=text))
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,15 @@ def test_strategies(data_folder, tmp_path):
     report = json.loads(out.read_text())
     assert report.keys() == {"ital", "tcal"}
     assert all(value > 0 for one in report.values() for value in one.values())
+
+
+def test_scores():
+    printed = run("scores.py", "--aucs", "0.9", "--queries", "1", "--rounds", "1")
+    assert "digits, 10 queries" in printed
+    for begun in ("picture", "score 0.9", "both 0.9"):
+        assert re.search(
+            rf"^{begun} +0\.\d+ \([+-]0\.\d+ ± 0\.\d+\)( +[01]\.\d+){{2}}$", printed, re.M
+        )
 
 
 def test_audit(tmp_path):

@@ -68,6 +68,14 @@ def test_indexing_over_a_cluster(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_fetching_models(tmp_path):
+    run = "import ital.__main__; ital.__main__.main()"
+    done = without(["huggingface_hub"], run, "models", "get", "dinov2-small")
+    assert done.returncode == 2
+    expected = "fetching models needs huggingface_hub, which is not installed: pip install"
+    assert done.stderr.startswith(f"Error: {expected} '.[models]' in a clone of ital")
+
+
 def without_ray(what: str, *command: str) -> None:
     run = "import ital.__main__; ital.__main__.main()"
     done = without(["ray"], run, *command, "--ray", "local")

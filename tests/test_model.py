@@ -19,7 +19,8 @@ from ital.features import Features
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
-from ital.prior import PAPER, epsilon
+from ital.prior import PAPER, Scored, epsilon
+from ital.scores import Scores
 
 
 def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np.ndarray], **told):
@@ -27,7 +28,8 @@ def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np
 
     With a base rate, the joint Gaussian of the pool, the labelled vectors and the average over some
     images, given that the average is -1 and what the labels read: the formula of the conditional
-    Gaussian, once, for all of it. Scale and border are the model's own.
+    Gaussian, once, for all of it. With scores, their weight is one more Gaussian in it. Scale and
+    border are the model's own.
     """
     pool = np.asarray(model.pool.features, dtype=float)
     known = np.array([vectors[i] if i < 0 else pool[i] for i in labels]).reshape(-1, pool.shape[1])
@@ -36,8 +38,18 @@ def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np
     kernel = model.kernel
     joint = kernel.variance * np.exp(-squared / (2 * kernel.length_scale**2))
     n, count = len(pool), len(known)
+    # The average is that of the process without the score, which adds up to 0 over the pool.
     average = np.zeros((1, len(everything)))
     average[0, n + count :] = 1 / (len(everything) - n - count)
+    within, before = (average @ joint @ average.T)[0, 0], np.diag(joint)[:n]
+    if model.prior is not PAPER:
+        before = before - (average @ joint)[0, :n] ** 2 / (within * (1 + epsilon(n)))
+    s = np.zeros(n) if model.prior_scores is None else model.prior_scores.values
+    labelled = [0.0 if i < 0 else s[i] for i in labels]
+    s = np.concatenate([s, labelled, np.zeros(len(everything) - n - count)])
+    slope, trust = Scored.weight(model.pool, kernel, model.prior.mean)
+    joint = joint + trust * np.outer(s, s)
+    before = before + trust * s[:n] ** 2
     picked = np.eye(len(everything))[n : n + count]
     p = np.array([told.get("p_mistake", 0.0) * (i not in told.get("examples", ())) for i in labels])
     y = np.array(list(labels.values()), dtype=float)
@@ -46,14 +58,12 @@ def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np
     else:
         m, seen = -1.0, np.concatenate([picked, average])
         values = np.append(y / (1 - 2 * p), m)
-        within = (average @ joint @ average.T)[0, 0]
-        known = average @ joint
-        before = np.diag(joint)[:n] - known[0, :n] ** 2 / (within * (1 + epsilon(n)))
         flips = before.mean() * 4 * p * (1 - p) / (1 - 2 * p) ** 2
         noise = np.append(kernel.noise + flips, epsilon(n) * within)
     cross = (seen @ joint)[:, :n]
     solved = np.linalg.solve(seen @ joint @ seen.T + np.diag(noise), cross)
-    mean = m + solved.T @ (values - m)
+    means = m + slope * s
+    mean = means[:n] + solved.T @ (values - seen @ means)
     belief = model.belief
     return mean - belief.border, belief.scale * (joint[:n, :n] - cross.T @ solved)
 
@@ -70,21 +80,30 @@ def assert_equals_refit(model, labels, vectors, tolerance=1e-7, **told):
         model.covariances(images, rows), cov[np.ix_(images, rows)], atol=tolerance
     )
     pool = np.asarray(model.pool.features, dtype=float)
-    predicted = model.predict(pool)
+    scores = None if model.prior_scores is None else model.prior_scores.values
+    predicted = model.predict(pool, scores)
     np.testing.assert_allclose(predicted[0], mean, atol=tolerance)
     np.testing.assert_allclose(predicted[1], np.diag(cov), atol=tolerance)
-    np.testing.assert_array_equal(model.predict_mean(pool), predicted[0])
+    np.testing.assert_array_equal(model.predict_mean(pool, scores), predicted[0])
 
 
 PRIORS = [PAPER, Rare(), Rare(0.1)]
 SHARDS = st.sampled_from([1, 2, 7])
+SCORES = st.sampled_from([None, "any", "few", "constant"])
+
+
+def scores_of(kind, n, rng):
+    """None, different ones, some with many images each, or the same for all."""
+    values = {"any": rng.standard_normal(n), "few": rng.integers(3, size=n), "constant": np.ones(n)}
+    return None if kind is None else Scores(values[kind], n)
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
-@given(problem=problems(images=st.integers(6, 40)), shards=SHARDS)
-def test_fit_equals_the_textbook(prior, problem, shards):
+@given(problem=problems(images=st.integers(6, 40)), shards=SHARDS, scores=SCORES, seed=seeds)
+def test_fit_equals_the_textbook(prior, problem, shards, scores, seed):
     pool = Pool(problem.features, engine=ThreadEngine(shards))
-    model = RelevanceModel(pool, Kernel(**problem.kernel), prior)
+    known = scores_of(scores, len(pool), np.random.default_rng(seed))
+    model = RelevanceModel(pool, Kernel(**problem.kernel), prior, known)
     labels = {i: float(y) for i, y in problem.labels.items()}
     model.update(labels)
     assert_equals_refit(model, labels, {})
@@ -113,14 +132,16 @@ class LabelsInAnyOrder(RuleBasedStateMachine):
         noise=st.sampled_from([1e-6, 0.1]),
         prior=st.sampled_from(PRIORS),
         shards=SHARDS,
+        scores=SCORES,
     )
-    def begin(self, seed, scale, noise, prior, shards):
+    def begin(self, seed, scale, noise, prior, shards, scores):
         self.rng = np.random.default_rng(seed)
         features = self.rng.standard_normal((40, 3))
         features[1::7] = features[0]
         features[2::7] = features[0] + 1e-4
         pool = Pool(features, engine=ThreadEngine(shards))
-        self.model = RelevanceModel(pool, Kernel(scale, 1.3, noise), prior)
+        known = scores_of(scores, 40, self.rng)
+        self.model = RelevanceModel(pool, Kernel(scale, 1.3, noise), prior, known)
         self.labels: dict[int, float] = {}
         self.vectors: dict[int, np.ndarray] = {}
         self.p_mistake = 0.0

@@ -12,11 +12,27 @@ from ital.engine import ThreadEngine
 from ital.features import Features
 from ital.kernel import Kernel
 from ital.pool import Pool
-from ital.prior import _IMAGES, PAPER, Belief, Conditioned, Covariance, PriorSlice, epsilon
+from ital.prior import (
+    _IMAGES,
+    PAPER,
+    Belief,
+    Conditioned,
+    Covariance,
+    Points,
+    PriorSlice,
+    Scored,
+    epsilon,
+)
+from ital.scores import Scores
 
 
-def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel) -> np.ndarray:
-    """The conditional Gaussian of pool and vectors, given the average over some of the pool."""
+def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel, scores=0.0) -> np.ndarray:
+    """The conditional Gaussian of pool and vectors, given the average over some of the pool.
+
+    On top of it comes a normal weight, independent of it, times the ``scores`` of all of these. Its
+    variance is 0.3 times the mean of the eigenvalues of the process over some of the pool, each of
+    which counts by how large it is.
+    """
     some = pool[:: -(-len(pool) // _IMAGES)]
     points = np.concatenate([pool, vectors, some])
     squared = ((points[:, None] - points[None]) ** 2).sum(-1)
@@ -26,7 +42,9 @@ def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel) -> np.ndarray
     known = weights @ joint
     within = (weights @ joint @ weights) * (1 + max(0.01, min(1.0, (100 / len(pool)) ** 2)))
     conditional = joint - np.outer(known, known) / within
-    return conditional[: -len(some), : -len(some)]
+    eigenvalues = np.linalg.eigvalsh(conditional[-len(some) :, -len(some) :]) / len(some)
+    variance = 0.3 * (eigenvalues**2).sum() / eigenvalues.sum()
+    return conditional[: -len(some), : -len(some)] + variance * np.outer(scores, scores)
 
 
 @given(
@@ -36,35 +54,43 @@ def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel) -> np.ndarray
     st.sampled_from([0.5, 1.0, 2.0]),
     st.booleans(),
     st.sampled_from([1, 3]),
+    st.booleans(),
 )
-def test_equals_the_conditional_gaussian(seed, n, length_scale, variance, identical, shards):
+def test_equals_the_conditional_gaussian(
+    seed, n, length_scale, variance, identical, shards, scored
+):
     """For pools of one image, of copies, and where the kernel tells all images apart or none."""
     rng = np.random.default_rng(seed)
     features = np.ones((n, 2)) if identical else rng.standard_normal((n, 2))
     vectors, kernel = rng.standard_normal((3, 2)), Kernel(length_scale, variance)
     pool = Pool(features, engine=ThreadEngine(shards))
-    covariance = Conditioned(pool, kernel)
+    covariance, s, own = Conditioned(pool, kernel), np.zeros(n), np.zeros(3)
+    if scored:
+        scores, own = Scores(rng.standard_normal(n), n), rng.standard_normal(3)
+        weight, s = Scored.weight(pool, kernel, -1.0), scores.values
+        covariance = Scored(covariance, scores, weight)
     over = covariance.slices
-    expected = literal(features, vectors, kernel)
+    expected = literal(features, vectors, kernel, np.append(s, own))
+    outside, inside = Points(vectors, own), Points(features, s)
     # Squared distances are right within the rounding of the squares of the vectors.
     close = {"atol": 1e-9 + 1e-14 / length_scale**2, "rtol": 1e-9}
     variances = over.gather(PriorSlice.variances, None)
     np.testing.assert_allclose(variances, np.diag(expected)[:n], **close)
-    np.testing.assert_allclose(covariance.variances_at(vectors), np.diag(expected)[n:], **close)
-    given = vectors, covariance.averages_at(vectors)
+    np.testing.assert_allclose(covariance.variances_at(outside), np.diag(expected)[n:], **close)
+    given = vectors, covariance.terms_at(outside)
     with_pool = over.gather(PriorSlice.covariances, None, *given)
     np.testing.assert_allclose(with_pool, expected[n:, :n], **close)
     rows = rng.integers(n, size=4)
-    averages = over.gather(PriorSlice.averages, rows)
-    np.testing.assert_allclose(averages, covariance.averages_at(features[rows]), **close)
-    given = features[rows], averages
+    terms = over.gather(PriorSlice.terms, rows)
+    np.testing.assert_allclose(terms, covariance.terms_at(inside[rows]), **close)
+    given = features[rows], terms
     for some in (rows, None):
         found = over.gather(PriorSlice.covariances, some, *given)
         np.testing.assert_allclose(
             found, expected[rows][:, rows if some is not None else slice(n)], **close
         )
-    np.testing.assert_allclose(covariance.between(vectors, vectors), expected[n:, n:], **close)
-    np.testing.assert_allclose(covariance.between(features, vectors), expected[:n, n:], **close)
+    np.testing.assert_allclose(covariance.between(outside, outside), expected[n:, n:], **close)
+    np.testing.assert_allclose(covariance.between(inside, outside), expected[:n, n:], **close)
     assert (variances > 0).all(), "labels could teach nothing"
 
 
@@ -88,7 +114,7 @@ def test_an_average_that_a_pool_knows_is_not_made_again(monkeypatch):
     monkeypatch.setattr(Features, "mean_of", None)  # a pass over the pool would fail now
     again = Conditioned(pool, Kernel(1.0, noise=0.1))
     rows = np.arange(300)
-    np.testing.assert_array_equal(again.slices.gather(PriorSlice.averages, rows), known.average)
+    np.testing.assert_array_equal(again.slices.gather(PriorSlice.terms, rows)[0], known.average)
 
 
 def test_the_papers_prior_is_the_kernel():
@@ -97,15 +123,34 @@ def test_the_papers_prior_is_the_kernel():
     assert type(covariance) is Covariance
     over = covariance.slices
     assert over.gather(PriorSlice.variances, None).tolist() == [2] * 3
-    assert covariance.variances_at(np.eye(3)).tolist() == [2] * 3
-    given = np.eye(3), covariance.averages_at(np.eye(3))
+    points = Points.of(np.eye(3))
+    assert covariance.variances_at(points).tolist() == [2] * 3
+    given = points.vectors, covariance.terms_at(points)
     np.testing.assert_allclose(
-        over.gather(PriorSlice.covariances, None, *given), covariance.between(*[np.eye(3)] * 2)
+        over.gather(PriorSlice.covariances, None, *given), covariance.between(points, points)
     )
     assert PAPER.mean == 0
     assert PAPER.reading(0.25, 0.5) == (1.0, 0.0)
     assert PAPER.belief(None) == Belief(1.0, 0.0)
     assert PAPER.along_ranking(np.array([0.5, 0.7])).tolist() == [0.5, 0.7]
+
+
+@pytest.mark.parametrize(
+    ("mean", "label", "score"), [(-1.0, 1.0, 1.0), (0.0, 1.0, 1.0), (1.0, -1.0, -1.0)]
+)
+def test_a_score_is_believed_as_if_one_image_had_been_seen(mean, label, score):
+    """It is relevant and of score 1; where most images are relevant, irrelevant and of -1.
+
+    And the image is like no other, but as variable as images are.
+    """
+    pool, kernel = Pool(np.random.default_rng(0).standard_normal((90, 3))), Kernel(1.5, 2.0)
+    conditioned = Conditioned(pool, kernel)
+    variance = conditioned.slices.gather(PriorSlice.variances, None).mean()
+    slope, trust = Scored.weight(pool, kernel, mean)
+    direction = trust / 0.3
+    seen = direction * score / (variance + direction * score**2) * (label - mean)
+    assert slope == pytest.approx(seen)
+    assert slope > 0
 
 
 def test_the_average_is_known_better_the_larger_the_pool():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ital import Collection
 from ital.cli import app
 from ital.strategies import registry
 
@@ -85,9 +86,14 @@ def test_every_link_to_a_file_leads_somewhere():
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_example_on_words(shapes):
+    words, *_ = examples("docs/collections.md")
+    exec(words, {"collection": Collection.open(shapes)})
+
+
 def test_the_examples_on_collections(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    whole, saved, arrays, source, imported, exported = examples("docs/collections.md")
+    _, whole, saved, arrays, source, imported, exported = examples("docs/collections.md")
     run(f"{whole}\n{saved}")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("2465 (")

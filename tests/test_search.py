@@ -18,8 +18,10 @@ from ital import Search, UserModel
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
+from ital.scores import Scores
 
 FEATURES = np.random.default_rng(0).standard_normal((30, 4))
+SCORES = FEATURES[:, 0] + np.random.default_rng(1).standard_normal(30)
 
 
 def started(**settings) -> Search:
@@ -231,16 +233,23 @@ class TestTheLoop:
 
 @settings(max_examples=60, stateful_step_count=25)
 class AnyOrder(RuleBasedStateMachine):
-    """Queries, answers, changed answers and undo in any order end in the model of the labels."""
+    """Queries, answers, changed answers and undo in any order end in the model of the labels.
 
-    @initialize(seed=seeds)
-    def begin(self, seed):
+    With a score of the images there may be answers before there is a query.
+    """
+
+    @initialize(seed=seeds, scored=st.booleans())
+    def begin(self, seed, scored):
         rng = np.random.default_rng(seed)
         self.features = rng.standard_normal((25, 3))
         self.features[10:14] = self.features[0]
-        self.search = Search(self.features, base_rate=None, length_scale=1.0)
+        self.prior = rng.integers(9, size=25) if scored else None
+        self.search = Search(self.features, base_rate=None, length_scale=1.0, prior=self.prior)
         self.steps: list[dict[int, int]] = []
         self.vectors: list[np.ndarray] = []
+
+    def begun(self) -> bool:
+        return self.prior is not None or any(self.labels().values())
 
     def labels(self) -> dict[int, int]:
         merged: dict[int, int] = {}
@@ -255,7 +264,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.steps.append({**dict.fromkeys(relevant, 1), irrelevant: -1})
 
     @rule(answers=st.dictionaries(st.integers(0, 24), st.sampled_from([1, -1, 0]), max_size=6))
-    @precondition(lambda self: any(y for y in self.labels().values()))
+    @precondition(lambda self: self.begun())
     def answer(self, answers):
         self.search.answer(answers)
         if answers:
@@ -268,7 +277,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.steps.pop()
 
     @rule()
-    @precondition(lambda self: any(y for y in self.labels().values()))
+    @precondition(lambda self: self.begun())
     def suggest(self):
         self.search.suggest(3)
 
@@ -277,7 +286,8 @@ class AnyOrder(RuleBasedStateMachine):
         labels = self.labels()
         names = {1: True, -1: False, 0: None}
         assert self.search.labels == {i: names[y] for i, y in labels.items()}
-        expected = RelevanceModel(Pool(self.features), Kernel(1.0))
+        scores = None if self.prior is None else Scores(self.prior, 25)
+        expected = RelevanceModel(Pool(self.features), Kernel(1.0), scores=scores)
         expected.update({i: float(y) for i, y in labels.items() if y})
         np.testing.assert_allclose(self.search.model.mean, expected.mean, atol=1e-7)
         np.testing.assert_allclose(self.search.model.variance, expected.variance, atol=1e-9)
@@ -729,6 +739,99 @@ class TestReplay:
             np.testing.assert_allclose(other.model.mean, search.model.mean, atol=1e-7)
             np.testing.assert_allclose(other.model.variance, search.model.variance, atol=1e-7)
             assert other.suggest(3).tolist() == search.suggest(3).tolist()
+
+
+class TestPrior:
+    """Scores of the images."""
+
+    @pytest.mark.parametrize(
+        "settings",
+        [{"strategy": name} for name in ital.strategies.names()]
+        + [{"base_rate": rate} for rate in (None, 0.2, 0.8)],
+        ids=str,
+    )
+    def test_a_search_may_begin_with_it(self, settings):
+        search = Search(FEATURES, seed=0, prior=SCORES, **settings)
+        assert search.results().ids.tolist() == np.argsort(-SCORES).tolist()
+        assert search.explain(3) == {}
+        batch = search.suggest(3).tolist()
+        search.answer({i: bool(SCORES[i] > 0.5) for i in batch})
+        assert search.model.answers == 3
+        search.suggest(3)
+        search.undo()
+        assert search.labels == {}
+        assert search.results().ids.tolist() == np.argsort(-SCORES).tolist()
+        assert search.suggest(3).tolist() == batch
+
+    def test_what_cannot_be_judged_leaves_the_score(self):
+        search = Search(FEATURES, seed=0, prior=SCORES)
+        before = search.results()
+        search.answer(dict.fromkeys(search.suggest(4).tolist()))
+        np.testing.assert_allclose(search.results().means, before.means)
+        search.answer(dict.fromkeys(range(30)))
+        np.testing.assert_allclose(search.results().means, before.means)
+
+    @pytest.mark.parametrize("base_rate", [None, "learn", 0.2])
+    def test_a_constant_one_changes_nothing(self, base_rate):
+        one = started(base_rate=base_rate, prior=np.full(30, 0.7))
+        assert_unchanged(one, state(started(base_rate=base_rate)))
+        outside = FEATURES[:3] + 1
+        told = one.predict(outside, scores=[1, 2, 3])
+        np.testing.assert_array_equal(told, started(base_rate=base_rate).predict(outside))
+
+    def test_answers_decide_how_far_it_is_trusted(self):
+        """Among images that are all alike but for it."""
+        features, scores = np.eye(40), np.arange(40.0)
+        gaps = []
+        for sign in (1, -1):
+            search = Search(features, length_scale=0.3, seed=0, prior=scores)
+            search.answer({i: (i >= 20) == (sign > 0) for i in range(0, 40, 4)})
+            means = search.model.mean
+            gaps.append(means[39] - means[1])
+        before = Search(features, length_scale=0.3, prior=scores).model.mean
+        assert gaps[0] > before[39] - before[1] > 0 > gaps[1]
+
+    def test_vectors_from_outside_have_the_score_that_they_are_given(self):
+        search = started(prior=SCORES)
+        inside = search.model.mean
+        np.testing.assert_allclose(search.predict(FEATURES, SCORES), inside, atol=1e-9)
+        unknown = search.predict(FEATURES)
+        assert np.abs(unknown - inside).max() > 1e-3
+        average = search.predict(FEATURES, [np.median(SCORES)] * 30)
+        np.testing.assert_allclose(unknown, average, atol=1e-12)
+        with pytest.raises(ValueError, match="scores must be 30 numbers, one for each"):
+            search.predict(FEATURES, [1.0])
+        with pytest.raises(ValueError, match="scores must be left out in a search without a prior"):
+            started().predict(FEATURES, SCORES)
+
+    def test_a_query_from_outside_tells_nothing_of_the_score(self):
+        """It is of no score that is known, so that it speaks neither for nor against it."""
+        search = Search(FEATURES, base_rate=None, prior=SCORES)
+        plain = Search(FEATURES, base_rate=None)
+        before = search.model.mean.copy()
+        for one in (search, plain):
+            one.query(relevant=[FEATURES[4] + 0.1])
+        np.testing.assert_allclose(search.model.mean - before, plain.model.mean)
+
+    @pytest.mark.parametrize("base_rate", [None, "learn"])
+    def test_saved_and_loaded_with_the_same_scores(self, base_rate, tmp_path):
+        path = tmp_path / "search.json"
+        search = started(base_rate=base_rate, prior=SCORES)
+        search.save(path)
+        again = Search.load(path, FEATURES, prior=SCORES)
+        np.testing.assert_allclose(again.model.mean, search.model.mean, atol=1e-9)
+        assert again.suggest(4).tolist() == search.suggest(4).tolist()
+        with pytest.raises(
+            ValueError, match=r"prior must be the scores that .* saved with, got no"
+        ):
+            Search.load(path, FEATURES)
+        with pytest.raises(ValueError, match=r"prior must be what .*, but that had other scores"):
+            Search.load(path, FEATURES, prior=SCORES[::-1])
+        with pytest.raises(ValueError, match="prior must be 30 numbers"):
+            Search.load(path, FEATURES, prior=SCORES[:5])
+        started(base_rate=base_rate).save(path)
+        with pytest.raises(ValueError, match=r"prior must be what .*, but that had none"):
+            Search.load(path, FEATURES, prior=SCORES)
 
 
 class TestConfigure:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from ital.collection import Collection
     from ital.engine import ThreadEngine
     from ital.engine.cluster import RayEngine
-    from ital.search import Results, Search
+    from ital.ranking import Results
+    from ital.search import Search
     from ital.user import USERS, SimulatedUser, UserModel
 
 __all__ = [
@@ -39,7 +40,7 @@ _HOMES = {
     "Collection": "ital.collection",
     "RayEngine": "ital.engine.cluster",
     "RelevanceClassifier": "ital.classifier",
-    "Results": "ital.search",
+    "Results": "ital.ranking",
     "Search": "ital.search",
     "SimulatedUser": "ital.user",
     "ThreadEngine": "ital.engine",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any, NewType
 
 import numpy as np
@@ -108,6 +109,40 @@ def vector(values: Any, name: str, length: int) -> npt.NDArray[np.float64]:
     result = array.astype(float)
     finite_rows(squares_are_finite(result[None]), name)
     return result
+
+
+def numbers(values: Any, name: str, count: int) -> npt.NDArray[np.float64]:
+    """``values`` as ``count`` finite numbers, an array of its own."""
+    _nothing_masked(values, name)
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name} must be {count} numbers; NumPy says: {error}") from error
+    if array.dtype.kind not in "fiub" or array.shape != (count,):
+        raise ValueError(
+            f"{name} must be {count} numbers, one for each image, got the shape {array.shape} and "
+            f"type {array.dtype}"
+        )
+    result = array.astype(float)
+    finite_rows(np.isfinite(result), name)
+    return result
+
+
+def examples(values: Any, name: str) -> list[Any]:
+    """Single examples: whole numbers for images of the pool, arrays for vectors from outside."""
+    if isinstance(values, np.ndarray) and values.ndim == 0:
+        values = values.item()
+    if isinstance(values, (int, np.integer)):
+        return [values]
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be indices or vectors, got {values!r}")
+    parts = list(values)
+    if parts and all(isinstance(part, (float, np.floating)) for part in parts):
+        parts = [parts]  # numbers that are not whole are one vector
+    try:
+        return [p if isinstance(p, (int, np.integer)) else np.asanyarray(p) for p in parts]
+    except ValueError as error:
+        raise ValueError(f"{name} must be indices or vectors, got {values!r}") from error
 
 
 def _nothing_masked(values: Any, name: str) -> None:

@@ -8,11 +8,14 @@ from contextlib import contextmanager
 _CORE = ("ital", "numkong", "numpy", "scipy", "sklearn", "threadpoolctl")
 _EXTRAS = {
     "h5py": "bench",
+    "httpx2": "models",
+    "huggingface_hub": "models",
     "jinja2": "bench",
     "matplotlib": "bench",
     "psycopg": "postgresql",
     "ray": "ray",
     "skactiveml": "skactiveml",
+    "tokenizers": "models",
 }
 """The extra of a module, where that is not ``app``."""
 

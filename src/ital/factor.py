@@ -14,23 +14,23 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ital.gaussian import FloatArray
-from ital.prior import Covariance
+from ital.prior import Covariance, Points
 
 _FEW = 32
 """Rows that are substituted one after the other; more of them in halves."""
 
 
 class Factor:
-    """L of the vectors that are observed, which are rows in the order in which they came."""
+    """L of the points that are observed, which are rows in the order in which they came."""
 
     def __init__(self, covariance: Covariance, dimension: int) -> None:
         self._covariance = covariance
-        self.vectors = np.empty((0, dimension))
+        self.points = Points.of(np.empty((0, dimension)))
         self.lower: FloatArray = np.empty((0, 0))
         """L."""
 
     def __len__(self) -> int:
-        return len(self.vectors)
+        return len(self.points)
 
     def solve(self, right: FloatArray) -> FloatArray:
         """L^-1 times something."""
@@ -41,12 +41,16 @@ class Factor:
         solution: FloatArray = solve_triangular(self.lower, right, lower=True, trans="T")
         return solution
 
-    def extend(self, vectors: FloatArray, noises: FloatArray) -> None:
+    @property
+    def vectors(self) -> FloatArray:
+        return self.points.vectors
+
+    def extend(self, points: Points, noises: FloatArray) -> None:
         """More rows of L. Those of V are for the shards to append."""
-        old, count = len(self), len(vectors)
-        self.vectors = np.vstack([self.vectors, vectors])
-        prior = self._covariance.between(self.vectors, vectors)
-        own = self._covariance.variances_at(vectors)
+        old, count = len(self), len(points)
+        self.points += points
+        prior = self._covariance.between(self.points, points)
+        own = self._covariance.variances_at(points)
         left = self.solve(prior[:old])
         rest = prior[old:] - left.T @ left
         block = np.zeros((count, count))
@@ -71,7 +75,7 @@ class Factor:
         signs = np.where(right.diagonal() < 0, -1.0, 1.0)
         self.lower = lower[:, : len(lower)]
         self.lower[first:, first:] = np.tril((signs[:, None] * right).T)
-        self.vectors = np.delete(self.vectors, positions, axis=0)
+        self.points = self.points[np.delete(np.arange(len(self.points)), positions)]
         return first, (rotation * signs).T
 
     def renew(self, noises: FloatArray) -> FloatArray:
@@ -79,9 +83,9 @@ class Factor:
 
         It gives what the old V is to be multiplied by.
         """
-        vectors, before = self.vectors, self.lower
-        self.vectors, self.lower = vectors[:0], before[:0, :0]
-        self.extend(vectors, noises)
+        points, before = self.points, self.lower
+        self.points, self.lower = points[:0], before[:0, :0]
+        self.extend(points, noises)
         return self.solve(before)
 
 

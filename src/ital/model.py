@@ -26,7 +26,8 @@ from ital.factor import Factor, solve
 from ital.gaussian import FloatArray
 from ital.kernel import Kernel
 from ital.pool import Pool
-from ital.prior import PAPER, Belief, Evidence, Prior, PriorSlice
+from ital.prior import PAPER, Belief, Evidence, Points, Prior, PriorSlice, Scored
+from ital.scores import Scores
 from ital.shard import Score, Shard
 
 T = TypeVar("T")
@@ -48,14 +49,17 @@ class RelevanceModel:
     negative number as its name.
     """
 
-    def __init__(self, pool: Pool, kernel: Kernel, prior: Prior = PAPER) -> None:
-        self.pool = pool
-        self.kernel = kernel
-        self.prior = prior
+    def __init__(
+        self, pool: Pool, kernel: Kernel, prior: Prior = PAPER, scores: Scores | None = None
+    ) -> None:
+        self.pool, self.kernel, self.prior, self.prior_scores = pool, kernel, prior, scores
         self.belief = Belief()
         self._covariance = prior.covariance(pool, kernel)
+        if scores is not None:
+            weight = Scored.weight(pool, kernel, prior.mean)
+            self._covariance = Scored(self._covariance, scores, weight)
         self._shards = self._covariance.slices.build(Shard, prior.mean)
-        self._sample_variances = self.moments(pool.sample(_SAMPLE))[1]
+        self._sample_means, self._sample_variances = self.moments(pool.sample(_SAMPLE))
         self._mean_variance = float(self._sample_variances.mean())
         self._mistake = 0.0
         self._names: list[Row] = []
@@ -94,8 +98,8 @@ class RelevanceModel:
 
     @property
     def is_informed(self) -> bool:
-        """Whether there is a label to go by."""
-        return bool(self._names)
+        """Whether there is a label, or a score of the images, to go by."""
+        return bool(self._names) or self.prior_scores is not None
 
     @property
     def answers(self) -> int:
@@ -126,9 +130,7 @@ class RelevanceModel:
     @property
     def labelled_vectors(self) -> FloatArray:
         """The features of what is labelled, in the order of ``labels``. Not to be written to."""
-        vectors = self._factor.vectors.view()
-        vectors.flags.writeable = False
-        return vectors
+        return _read_only(self._factor.vectors)
 
     @property
     def contradictions(self) -> int:
@@ -213,8 +215,8 @@ class RelevanceModel:
     def prior_joint(self, images: Rows) -> tuple[FloatArray, FloatArray]:
         """Covariances and variances of some images before the first label."""
         slices = self._covariance.slices
-        vectors, averages, _ = self._given(images)
-        covariances = slices.gather(PriorSlice.covariances, images, vectors, averages)
+        vectors, terms, _ = self._given(images)
+        covariances = slices.gather(PriorSlice.covariances, images, vectors, terms)
         return self.scale * covariances, self.scale * slices.gather(PriorSlice.variances, images)
 
     def covariances(self, images: Rows, rows: Rows | None = None, keep: bool = True) -> FloatArray:
@@ -274,22 +276,25 @@ class RelevanceModel:
             variances[row] -= np.einsum("ij,ij->j", columns, columns)
         return means, np.maximum(variances, 0.0)
 
-    def predict(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Predictive mean and variance of vectors, wherever they are from."""
-        mean, columns = self._predicted(vectors)
-        variance = self._covariance.variances_at(vectors)
+    def predict(
+        self, vectors: FloatArray, scores: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Predictive mean and variance of vectors; standardised ``scores`` are 0 if not known."""
+        points = Points.of(vectors, scores)
+        mean, columns = self._predicted(points)
+        variance = self._covariance.variances_at(points)
         variance -= np.einsum("ij,ij->j", columns, columns)
         return mean, self.scale * np.maximum(variance, 0.0)
 
-    def predict_mean(self, vectors: FloatArray) -> FloatArray:
+    def predict_mean(self, vectors: FloatArray, scores: FloatArray | None = None) -> FloatArray:
         """The mean alone, in about three fifths of the time."""
-        return self._predicted(vectors)[0]
+        return self._predicted(Points.of(vectors, scores))[0]
 
-    def _predicted(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _predicted(self, points: Points) -> tuple[FloatArray, FloatArray]:
         """Predictive means, and the columns of V that they come from."""
-        columns = self._factor.solve(self._covariance.between(self._factor.vectors, vectors))
-        mean: FloatArray = self.prior.mean - self.belief.border + columns.T @ self._weights
-        return mean, columns
+        columns = self._factor.solve(self._covariance.between(self._factor.points, points))
+        mean = self.prior.mean - self.belief.border + columns.T @ self._weights
+        return mean + self._covariance.means_at(points), columns
 
     def scores(self, score: Score, rows: Rows | None = None) -> FloatArray:
         """How much images are wanted, of the pool or of some."""
@@ -317,9 +322,8 @@ class RelevanceModel:
         if not self._names:
             return {}
         weights = self._factor.solve_transposed(self._weights)
-        image = self.pool.vectors(np.array([row]))
-        parts = self._covariance.between(image, self._factor.vectors)[0] * weights
-        return dict(zip(self._names, parts.tolist(), strict=True))
+        alike = self._covariance.between(self._images(np.array([row])), self._factor.points)
+        return dict(zip(self._names, (alike[0] * weights).tolist(), strict=True))
 
     def entropies(self, rows: Rows | None = None) -> FloatArray:
         """H(R) in nats of each image of the pool, or of some, for itself."""
@@ -331,11 +335,11 @@ class RelevanceModel:
         pivots, asked = self._factor.lower.diagonal(), self._asked
         # The examples of a query come first. Given these alone, a few images stand for the pool.
         examples = int(np.argmax([*asked, True]))
-        columns, prior = self._given_examples(examples), self._sample_variances
+        columns = self._given_examples(examples)
         belief = self.prior.belief(
             Evidence(
-                self.prior.mean + self._weights[:examples] @ columns,
-                prior - np.einsum("ij,ij->j", columns, columns),
+                self._sample_means + self._weights[:examples] @ columns,
+                self._sample_variances - np.einsum("ij,ij->j", columns, columns),
                 len(self.pool),
                 self._mean_variance,
                 self._labels[asked],
@@ -368,21 +372,20 @@ class RelevanceModel:
         examples: Collection[Row],
     ) -> None:
         """Add labels: new rows of V, and with them mean and variance, in one pass."""
-        count, rows = len(names), np.array(names)
-        new_vectors = np.empty((count, self.pool.dimension))
-        new_vectors[rows >= 0] = self.pool.vectors(rows[rows >= 0])
-        for place in np.flatnonzero(rows < 0):
-            new_vectors[place] = vectors[names[place]]
+        count, points = len(names), self._images(np.maximum(names, 0))
+        for place, name in enumerate(names):
+            if name < 0:
+                points.vectors[place], points.scores[place] = vectors[name], 0.0
         self._names += names
         self._labels = np.append(self._labels, [labels[name] for name in names])
         self._asked = np.append(self._asked, [name not in examples for name in names])
-        self._factor.extend(new_vectors, self._readings()[1][-count:])
+        self._factor.extend(points, self._readings()[1][-count:])
         self._weights = self._solved_labels()
         self._shards.tell(
             Shard.append,
             names,
-            new_vectors,
-            self._covariance.averages_at(new_vectors),
+            points.vectors,
+            self._covariance.terms_at(points),
             self._factor.lower[-count:],
             self._weights[-count:],
             self.scale,
@@ -412,7 +415,8 @@ class RelevanceModel:
 
     def _solved_labels(self) -> FloatArray:
         """L^-1 (y - m)."""
-        return self._factor.solve(self._readings()[0] - self.prior.mean)
+        means = self.prior.mean + self._covariance.means_at(self._factor.points)
+        return self._factor.solve(self._readings()[0] - means)
 
     def _kept_covariances(self, images: Rows, rows: Rows | None) -> FloatArray:
         names = images.tolist()
@@ -426,11 +430,20 @@ class RelevanceModel:
         return self._shards.gather(Shard.covariances, rows, *self._given(images))
 
     def _given(self, images: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Vectors, V_0 and columns of V: what a shard needs to tell how alike its images are."""
+        """Vectors, terms and columns of V: what a shard needs to tell how alike its images are."""
         given, d = self._shards.gather(Shard.given, images), self.pool.dimension
-        return np.ascontiguousarray(given[:d].T), given[d], given[d + 1 :]
+        return np.ascontiguousarray(given[:d].T), given[d : d + 2], given[d + 2 :]
+
+    def _images(self, rows: Rows) -> Points:
+        """Images of the pool, in arrays of their own."""
+        scores = self.prior_scores
+        return Points.of(self.pool.vectors(rows), None if scores is None else scores.values[rows])
 
     def _whole(self, question: Callable[..., FloatArray]) -> FloatArray:
-        array = self._shards.gather(question, None).view()
-        array.flags.writeable = False
-        return array
+        return _read_only(self._shards.gather(question, None))
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -8,11 +8,13 @@ the pool of k(x, z), and kappa_bar that of kappa, conditioning turns the kernel 
 
     k(x, x') - V_0(x) V_0(x'),    V_0 = kappa / sqrt(kappa_bar (1 + epsilon)).
 
-The average is known only roughly, hence ``epsilon``.
+The average is known only roughly, hence ``epsilon``. A score of the images (see `scores`) adds
+tau^2 s(x) s(x') to either kernel. It adds up to 0 over the pool, so that V_0 is the same with it.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -26,6 +28,7 @@ from ital.features import Features
 from ital.gaussian import FloatArray
 from ital.kernel import Kernel
 from ital.pool import Pool
+from ital.scores import Scores
 
 _IMAGES = 256
 """Evenly spaced images that stand for the pool in its average."""
@@ -34,6 +37,9 @@ EXPECTED = 50.0
 """Relevant images before anything is known, whatever the size of the pool."""
 
 _LEAST_EPSILON = 0.01
+
+_TRUST = 0.3
+"""The variance of a score's weight, in units of what a direction of the process has on average."""
 
 _PRODUCTS = 1 << 15
 """Numbers that are taken off covariances at a time."""
@@ -49,6 +55,31 @@ def epsilon(images: int) -> float:
     2 EXPECTED / images, which matters in small pools. From 0.003 to 0.03 quality is flat.
     """
     return min(1.0, max(_LEAST_EPSILON, (2 * EXPECTED / images) ** 2))
+
+
+@dataclass(frozen=True)
+class Points:
+    """Where the process is looked at: at images of a pool, or at vectors from outside."""
+
+    vectors: FloatArray
+    scores: FloatArray
+    """Standardised; 0 where there is none."""
+
+    @staticmethod
+    def of(vectors: FloatArray, scores: FloatArray | None = None) -> Points:
+        """Without scores, of which none is known."""
+        return Points(vectors, np.zeros(len(vectors)) if scores is None else scores)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def __getitem__(self, some: slice | Rows) -> Points:
+        return Points(self.vectors[some], self.scores[some])
+
+    def __add__(self, others: Points) -> Points:
+        return Points(
+            np.vstack([self.vectors, others.vectors]), np.append(self.scores, others.scores)
+        )
 
 
 class PriorSlice:
@@ -75,57 +106,77 @@ class PriorSlice:
         self._average = average
         if sample is not None:
             self._average = features.mean_of(sample, kernel) / deviation
+        self._scores: FloatArray | None = None
+        self._slope = self._trust = 0.0
 
     def __len__(self) -> int:
         return len(self.features)
 
-    def averages(self, rows: Rows) -> FloatArray:
-        """V_0 of images; 0 if there is none."""
-        return np.zeros(len(rows)) if self._average is None else self._average[rows]
+    def scored(self, scores: FloatArray, slope: float, trust: float) -> PriorSlice:
+        """The same with standardised scores of the images, a and tau^2."""
+        another = copy.copy(self)
+        another._scores, another._slope, another._trust = scores, slope, trust
+        return another
+
+    def means(self, mean: float, lo: int = 0, hi: int | None = None) -> FloatArray:
+        """Of images from one to another, where they have this mean without a score."""
+        if self._scores is None:
+            return np.full(len(range(len(self))[lo:hi]), mean)
+        return mean + self._slope * self._scores[lo:hi]
+
+    def terms(self, rows: Rows) -> FloatArray:
+        """V_0 of images, and below it their scores; 0 if there are none."""
+        found = np.zeros((2, len(rows)))
+        for term, known in zip(found, (self._average, self._scores), strict=True):
+            if known is not None:
+                term[:] = known[rows]
+        return found
 
     def variances(self, rows: Rows | None = None) -> FloatArray:
         """Of images, an array of its own."""
         variances = np.full(len(self) if rows is None else len(rows), self._kernel.variance)
-        if self._average is None:
-            return variances
-        average = self._average if rows is None else self._average[rows]
-        return np.maximum(variances - average**2, 0.0)
+        some = slice(None) if rows is None else rows
+        if self._average is not None:
+            variances = np.maximum(variances - self._average[some] ** 2, 0.0)
+        if self._scores is not None:
+            variances += self._trust * self._scores[some] ** 2
+        return variances
 
     def kernel(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
         """That of eq. (4) between vectors and images, shape (vectors, images)."""
         return self.features.squared_distances(vectors, self._kernel, rows)
 
     def covariances(
-        self, vectors: FloatArray, averages: FloatArray, rows: Rows | None = None
+        self, vectors: FloatArray, terms: FloatArray, rows: Rows | None = None
     ) -> FloatArray:
-        """Of vectors, of which ``averages`` are V_0, with images, shape (vectors, images)."""
-        return self._less(
-            self.kernel(vectors, rows), averages, slice(None) if rows is None else rows
-        )
+        """Of vectors, which have these ``terms``, with images, shape (vectors, images)."""
+        return self._with(self.kernel(vectors, rows), terms, slice(None) if rows is None else rows)
 
-    def measuring(
-        self, vectors: FloatArray, averages: FloatArray
-    ) -> Callable[[int, int], FloatArray]:
+    def measuring(self, vectors: FloatArray, terms: FloatArray) -> Callable[[int, int], FloatArray]:
         """What gives the same with the images from one to another."""
         measure = self.features.measuring(vectors)
 
         def covariances(lo: int, hi: int) -> FloatArray:
             kernel = np.ascontiguousarray(self._kernel(measure(lo, hi)).T)
-            return self._less(kernel, averages, slice(lo, hi))
+            return self._with(kernel, terms, slice(lo, hi))
 
         return covariances
 
-    def _less(
-        self, covariances: FloatArray, averages: FloatArray, rows: Rows | slice
-    ) -> FloatArray:
-        """Covariances less V_0 V_0', a few rows at a time. Overwrites its argument."""
-        if self._average is None:
-            return covariances
-        own = self._average[rows]
-        step = max(1, _PRODUCTS // max(1, len(own)))
-        for lo in range(0, len(averages), step):
-            covariances[lo : lo + step] -= averages[lo : lo + step, None] * own
+    def _with(self, covariances: FloatArray, terms: FloatArray, rows: Rows | slice) -> FloatArray:
+        """Covariances less V_0 V_0', and with tau^2 s s'. Overwrites its argument."""
+        averages, scores = terms
+        if self._average is not None:
+            _add_product(covariances, -averages, self._average[rows])
+        if self._scores is not None:
+            _add_product(covariances, self._trust * scores, self._scores[rows])
         return covariances
+
+
+def _add_product(to: FloatArray, column: FloatArray, row: FloatArray) -> None:
+    """Add a matrix of rank one, a few rows at a time."""
+    step = max(1, _PRODUCTS // max(1, len(row)))
+    for lo in range(0, len(column), step):
+        to[lo : lo + step] += column[lo : lo + step, None] * row
 
 
 class Covariance:
@@ -141,17 +192,21 @@ class Covariance:
     def _over(self, pool: Pool) -> Group[PriorSlice]:
         return pool.slices.build(PriorSlice, self._kernel)
 
-    def averages_at(self, vectors: FloatArray) -> FloatArray:
-        """V_0 at vectors, wherever they are from; 0 if there is none."""
-        return np.zeros(len(vectors))
+    def means_at(self, points: Points) -> FloatArray:
+        """What scores add to the mean of points, wherever they are."""
+        return np.zeros(len(points))
 
-    def variances_at(self, vectors: FloatArray) -> FloatArray:
-        """Of vectors, wherever they are from."""
-        return np.full(len(vectors), self._kernel.variance)
+    def terms_at(self, points: Points) -> FloatArray:
+        """V_0 at points, wherever they are, and below it their scores; 0 if there are none."""
+        return np.stack([np.zeros(len(points)), points.scores])
 
-    def between(self, some: FloatArray, others: FloatArray) -> FloatArray:
-        """Of vectors, wherever they are from, shape (some, others)."""
-        return self._kernel(self._pool.distances_between(some, others))
+    def variances_at(self, points: Points) -> FloatArray:
+        """Of points, wherever they are."""
+        return np.full(len(points), self._kernel.variance)
+
+    def between(self, some: Points, others: Points) -> FloatArray:
+        """Of points, wherever they are, shape (some, others)."""
+        return self._kernel(self._pool.distances_between(some.vectors, others.vectors))
 
 
 class Conditioned(Covariance):
@@ -164,7 +219,8 @@ class Conditioned(Covariance):
 
     def _over(self, pool: Pool) -> Group[PriorSlice]:
         sample = pool.vectors(pool.sample(_IMAGES))
-        within = super().between(sample, sample).mean()
+        points = Points.of(sample)
+        within = super().between(points, points).mean()
         self._to_sample = pool.distances_to(sample)
         self._deviation = float(np.sqrt(within * (1 + epsilon(len(pool)))))
         self._known: dict[bytes, float] = {}
@@ -190,8 +246,11 @@ class Conditioned(Covariance):
         """Made once, in a pass over the features, for all searches that share pool and kernel."""
         return pool.kept((cls, kernel), lambda: cls(pool, kernel))
 
-    def averages_at(self, vectors: FloatArray) -> FloatArray:
-        """Those of a few are kept: labelled ones are asked for again and again."""
+    def terms_at(self, points: Points) -> FloatArray:
+        return np.stack([self._averages(points.vectors), points.scores])
+
+    def _averages(self, vectors: FloatArray) -> FloatArray:
+        """V_0. That of a few is kept: labelled ones are asked for again and again."""
         if len(vectors) > _FEW:
             return self._average(vectors)
         return np.array([self._at_one(vector) for vector in vectors])
@@ -209,12 +268,60 @@ class Conditioned(Covariance):
         at: FloatArray = self._kernel(self._to_sample(vectors)).mean(axis=1) / self._deviation
         return at
 
-    def variances_at(self, vectors: FloatArray) -> FloatArray:
-        return np.maximum(super().variances_at(vectors) - self.averages_at(vectors) ** 2, 0.0)
+    def variances_at(self, points: Points) -> FloatArray:
+        variances = super().variances_at(points) - self._averages(points.vectors) ** 2
+        return np.maximum(variances, 0.0)
 
-    def between(self, some: FloatArray, others: FloatArray) -> FloatArray:
-        averages = np.outer(self.averages_at(some), self.averages_at(others))
+    def between(self, some: Points, others: Points) -> FloatArray:
+        averages = np.outer(self._averages(some.vectors), self._averages(others.vectors))
         return super().between(some, others) - averages
+
+
+class Scored(Covariance):
+    """Either of them with scores of the images, whose weight has the mean a and the variance tau^2.
+
+    They add a s to the mean, and tau^2 s s' to the covariance.
+    """
+
+    def __init__(self, base: Covariance, scores: Scores, weight: tuple[float, float]) -> None:
+        self._base, (self._slope, self._trust) = base, weight
+        self.slices = base.slices.deal(PriorSlice.scored, scores.values, *weight)
+
+    @staticmethod
+    def weight(pool: Pool, kernel: Kernel, mean: float) -> tuple[float, float]:
+        """Its mean a and its variance tau^2, where the process has this mean without the score.
+
+        A score is one more direction in which images may differ. The variance that directions have,
+        on average over what the process is made of, is sum lambda^2 / sum lambda with lambda the
+        eigenvalues of its covariance, given its average. The score has a part of that, and points
+        to what is relevant as if one relevant image had been seen already, of score 1, in a
+        direction like the others.
+        """
+        variance, typical = pool.kept((Scored, kernel), lambda: _directions(pool, kernel))
+        return (1 + abs(mean)) * typical / (variance + typical), _TRUST * typical
+
+    def means_at(self, points: Points) -> FloatArray:
+        return self._slope * points.scores
+
+    def terms_at(self, points: Points) -> FloatArray:
+        return self._base.terms_at(points)
+
+    def variances_at(self, points: Points) -> FloatArray:
+        return self._base.variances_at(points) + self._trust * points.scores**2
+
+    def between(self, some: Points, others: Points) -> FloatArray:
+        products = np.outer(some.scores, others.scores)
+        return self._base.between(some, others) + self._trust * products
+
+
+def _directions(pool: Pool, kernel: Kernel) -> tuple[float, float]:
+    """The sum of the eigenvalues of the process given its average, and their own weighted mean."""
+    sample = pool.vectors(pool.sample(_IMAGES))
+    covariance = kernel(pool.distances_between(sample, sample))
+    kappa = covariance.mean(axis=0)
+    covariance -= np.outer(kappa, kappa) / (kappa.mean() * (1 + epsilon(len(pool))))
+    total = float(np.diagonal(covariance).mean())
+    return total, float((covariance**2).mean()) / total
 
 
 @dataclass(frozen=True)

@@ -40,3 +40,17 @@ class Ranking:
     def above(self, threshold: float) -> int:
         """How many images, the first ones, are taken at a threshold of the probability."""
         return int(np.count_nonzero(self.probabilities >= threshold))
+
+
+@dataclass(frozen=True)
+class Results:
+    """Images of the pool, best first."""
+
+    ids: IntArray
+    means: FloatArray
+    """Predictive means of relevance: about 1 for relevant images, -1 for irrelevant ones."""
+    probabilities: FloatArray
+    """P(R = 1) under the model, eq. (5)."""
+
+    def __len__(self) -> int:
+        return len(self.ids)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from typing import Any
 
@@ -14,6 +14,7 @@ from ital.checks import Identifier
 from ital.gaussian import FloatArray
 from ital.history import Asked, Event
 from ital.pool import HASHED, Pool
+from ital.scores import Scores
 from ital.strategies import Strategy
 from ital.user import UserModel
 
@@ -29,7 +30,7 @@ class SavedSearch:
     events: list[Event]
 
 
-def text(pool: Pool, settings: dict[str, Any], events: Sequence[Event]) -> str:
+def to_json(pool: Pool, settings: dict[str, Any], events: Sequence[Event]) -> str:
     """What a file holds."""
     content = {
         "format": _FORMAT,
@@ -52,8 +53,14 @@ def text(pool: Pool, settings: dict[str, Any], events: Sequence[Event]) -> str:
     return json.dumps(content, default=dataclasses.asdict)
 
 
-def parse(data: bytes, path: str | PathLike[str], pool: Pool, adopt: bool = False) -> SavedSearch:
-    """What a file of a name holds, checked against the features of a pool.
+def parse(
+    data: bytes,
+    path: str | PathLike[str],
+    pool: Pool,
+    adopt: bool = False,
+    scores: Scores | None = None,
+) -> SavedSearch:
+    """What a file of a name holds, checked against the features of a pool and its images' scores.
 
     And against its collection, unless the file is to be adopted by it.
     """
@@ -78,11 +85,26 @@ def parse(data: bytes, path: str | PathLike[str], pool: Pool, adopt: bool = Fals
             settings["user"] = UserModel(**settings["user"])
         settings.setdefault("base_rate", None)  # the first files knew of none
         settings["strategy"] = _strategy(settings["strategy"])
+        scored = [(Identifier(image), float(one)) for image, one in settings.pop("prior", ())]
         events = [_event(event, pool) for event in content["events"]]
     saved = SavedSearch(settings, events)
+    if scored and scores is None:
+        raise ValueError(f"prior must be the scores that {str(path)!r} was saved with, got none")
+    if scores is not None and not (scored and scores.fit(scored, pool)):
+        had = "had other scores" if scored else "had none"
+        raise ValueError(f"prior must be what {str(path)!r} was saved with, but that {had}")
     if not adopt:
         _require_collection(path, content.get("collection"), saved, pool)
     return saved
+
+
+def words(data: bytes) -> list[str]:
+    """The words that a search began with, none if it did not; for whoever knows their scores."""
+    with suppress(ValueError, KeyError, TypeError, RecursionError):  # which ``parse`` tells of
+        found = json.loads(data)["settings"]["text"]
+        if isinstance(found, list) and all(isinstance(one, str) for one in found):
+            return found
+    return []
 
 
 def _require_collection(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -21,30 +20,17 @@ from ital.checks import Identifier, IntArray, Row
 from ital.engine import Engine, one_blas_thread
 from ital.gaussian import FloatArray
 from ital.groups import Groups
-from ital.history import Asked, Event, History, examples_of, labels_of
+from ital.history import Asked, Event, History, labels_of
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
-from ital.ranking import Ranking
+from ital.ranking import Ranking, Results
+from ital.scores import Scores
 from ital.strategies import Strategy
 from ital.turns import Turns, in_turn
 from ital.user import UserModel
 
 _NO_QUERY = "{} needs a query first: call query(relevant=[...])"
-
-
-@dataclass(frozen=True)
-class Results:
-    """Images of the pool, best first."""
-
-    ids: IntArray
-    means: FloatArray
-    """Predictive means of relevance: about 1 for relevant images, -1 for irrelevant ones."""
-    probabilities: FloatArray
-    """P(R = 1) under the model, eq. (5)."""
-
-    def __len__(self) -> int:
-        return len(self.ids)
 
 
 class Search:
@@ -73,6 +59,10 @@ class Search:
         groups: images that show the same thing, by lists of images or by an array with a number
             for each image. Of a group one image is asked about, once, and the answer counts for
             all of it (``answers``) until they get one of their own.
+        prior: a number for each image, of which only the order counts: the higher, the likelier it
+            is relevant before anything is said. Text similarity, what a classifier says, a tag.
+            Answers decide how far it is trusted, and a search may begin with it, without a query.
+        text: the words that ``prior`` stands for, if it does, to be saved with the search.
 
     """
 
@@ -88,16 +78,19 @@ class Search:
         seed: int | None = None,
         engine: Engine | None = None,
         groups: Any = None,
+        prior: npt.ArrayLike | None = None,
+        text: Iterable[str] = (),
     ) -> None:
         _check_user(user)
         if seed is not None:
             checks.whole_number(seed, "seed", least=0)
         self._user, self._strategy = user or UserModel(), strategies.create(strategy)
-        chosen = prior_of(base_rate)
-        self._base_rate = chosen.base_rate
+        chosen, self.text = prior_of(base_rate), tuple(text)
         pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
         self.groups = None if groups is None else Groups.of(groups, pool)
-        self.model = RelevanceModel(pool, Kernel.over(pool, length_scale, variance, noise), chosen)
+        scores = None if prior is None else Scores(prior, len(pool))
+        kernel = Kernel.over(pool, length_scale, variance, noise)
+        self.model = RelevanceModel(pool, kernel, chosen, scores)
         self._seed = secrets.randbits(64) if seed is None else int(seed)
         self._history = History()
         self._asked: dict[Identifier, Asked] = {}
@@ -190,7 +183,7 @@ class Search:
         labels: dict[Identifier, int] = {}
         vectors: dict[Identifier, FloatArray] = {}
         for examples, label, name in ((relevant, 1, "relevant"), (irrelevant, -1, "irrelevant")):
-            for example in examples_of(examples, name):
+            for example in checks.examples(examples, name):
                 if isinstance(example, np.ndarray):
                     image = self._history.next_name(vectors)
                     vectors[image] = checks.vector(example, name, self.model.pool.dimension)
@@ -235,11 +228,12 @@ class Search:
         not asked about again.
         """
         labels = labels_of(answers, self.model.pool)
-        if not self._history.events:
+        if not self._history.events and not self._scored:
             raise RuntimeError(_NO_QUERY.format("answer"))
         if labels:
             events = [*self._history.events, Event("answer", labels, asked=self.how_asked(labels))]
-            if self.model.is_informed and not self._known(History(events).labels):
+            left = self._scored or self._known(History(events).labels)
+            if self.model.is_informed and not left:
                 raise ValueError(
                     "answers must leave one image relevant or irrelevant at the least, but call "
                     f"all that is known unnameable, got {answers!r}"
@@ -292,13 +286,18 @@ class Search:
         return Audit(pool, ranking, self.labels, threshold, seed, learn)
 
     @in_turn
-    def predict(self, vectors: npt.ArrayLike) -> FloatArray:
-        """Predictive means of relevance for vectors that need not be in the pool."""
+    def predict(self, vectors: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> FloatArray:
+        """Predictive means of relevance for vectors that need not be in the pool.
+
+        ``scores`` are theirs, as those of the pool are in ``prior``; without them they have what
+        the images of the pool have on average.
+        """
         dimension = self.model.pool.dimension
         array = np.asarray(checks.matrix(vectors, "vectors", dimension, single=True), dtype=float)
         checks.finite_rows(checks.squares_are_finite(array), "vectors")
+        known = None if scores is None else self._standardised(scores, len(array))
         self._require_query("predict")
-        return self.model.predict_mean(array)
+        return self.model.predict_mean(array, known)
 
     @in_turn
     def score(self, batch: Iterable[int]) -> float:
@@ -352,16 +351,20 @@ class Search:
     def to_json(self) -> str:
         """What ``save`` writes."""
         kernel = self.model.kernel
-        settings = {
+        settings: dict[str, Any] = {
             "strategy": self._strategy,
             "user": self._user,
-            "base_rate": self._base_rate,
+            "base_rate": self.model.prior.base_rate,
             "length_scale": kernel.length_scale,
             "variance": kernel.variance,
             "noise": kernel.noise,
             "seed": self._seed,
+            "text": self.text,
         }
-        return savefile.text(self.model.pool, settings, self._history.events)
+        pool, scores = self.model.pool, self.model.prior_scores
+        if scores is not None:
+            settings["prior"] = scores.sample(pool)
+        return savefile.to_json(pool, settings, self._history.events)
 
     @classmethod
     def load(
@@ -371,18 +374,21 @@ class Search:
         adopt: bool = False,
         engine: Engine | None = None,
         groups: Any = None,
+        prior: npt.ArrayLike | None = None,
     ) -> Search:
         """The search that was saved to ``path``, over the same features.
 
         A pool with identifiers may have gained and lost images since. What was said of images that
         are no longer there is kept, and counts again when they return. A search that is, or may
-        be, of another collection is refused unless ``adopt`` is true. ``groups`` are not saved.
+        be, of another collection is refused unless ``adopt`` is true. ``groups`` are not saved, nor
+        is ``prior``, but enough of it to refuse another one.
         """
         pool = features if isinstance(features, Pool) else Pool(features, engine=engine)
-        saved = savefile.parse(Path(path).read_bytes(), path, pool, adopt)
+        scores = None if prior is None else Scores(prior, len(pool))
+        saved = savefile.parse(Path(path).read_bytes(), path, pool, adopt, scores)
         known = None if groups is None else Groups.of(groups, pool)
         with savefile.broken_if_it_fails(path):
-            search = cls(pool, **saved.settings, groups=known)
+            search = cls(pool, **saved.settings, groups=known, prior=prior)
             search._learn(saved.events)
         return search
 
@@ -426,6 +432,17 @@ class Search:
         return {
             row: labels[image] for image, row in rows.items() if row is not None and labels[image]
         }
+
+    @property
+    def _scored(self) -> bool:
+        """Whether there is something to go by even without a label."""
+        return self.model.prior_scores is not None
+
+    def _standardised(self, scores: npt.ArrayLike, count: int) -> FloatArray:
+        known = self.model.prior_scores
+        if known is None:
+            raise ValueError("scores must be left out in a search without a prior")
+        return known.at(scores, count)
 
     def _require_query(self, what: str) -> None:
         if not self.model.is_informed:

@@ -39,13 +39,13 @@ class Shard:
 
     Args:
         prior: covariances before the first label.
-        mean: of the process before the first label.
+        mean: of the process before the first label, without what a score adds.
 
     """
 
     def __init__(self, prior: PriorSlice, mean: float) -> None:
         self._prior = prior
-        self._mean: FloatArray = np.full(len(prior), mean)
+        self._mean = prior.means(mean)
         self._variance = prior.variances()
         # Features in half precision are off by 5e-4 of their size. Rows that are off by 6e-8 of
         # theirs change nothing beside that, and take half the room.
@@ -62,15 +62,15 @@ class Shard:
         self,
         names: Sequence[int],
         vectors: FloatArray,
-        averages: FloatArray,
+        terms: FloatArray,
         lower: FloatArray,
         weights: FloatArray,
         scale: float,
     ) -> None:
         """More rows of V, and what they change: one pass over the features.
 
-        ``averages`` is V_0 of the vectors, ``lower`` the new rows of L and ``weights`` those of
-        L^-1 (y - m). Covariances that were kept under one of the ``names`` need no pass.
+        ``terms`` are V_0 and scores of the vectors, ``lower`` the new rows of L and ``weights``
+        those of L^-1 (y - m). Covariances that were kept under one of the ``names`` need no pass.
         """
         kept, self._kept = self._kept, {}
         old, count = self._count, len(names)
@@ -78,7 +78,7 @@ class Shard:
         while len(self._pieces) * _ROWS < self._count:
             self._pieces.append(np.empty((_ROWS, len(self)), self._precision))
         unknown = np.array([i for i, name in enumerate(names) if name not in kept], dtype=np.int64)
-        fresh = self._prior.measuring(vectors[unknown], averages[unknown])
+        fresh = self._prior.measuring(vectors[unknown], terms[:, unknown])
 
         def one_block(lo: int, hi: int) -> None:
             part = np.empty((count, hi - lo))
@@ -110,11 +110,11 @@ class Shard:
         del self._pieces[-(-self._count // _ROWS) :]
 
     def refresh(self, weights: FloatArray, mean: float, scale: float) -> None:
-        """Mean and variance from V; ``mean`` is what images have without a label."""
+        """Mean and variance from V; ``mean`` is without a label and without a score."""
         variances = self._prior.variances()
 
         def fill(lo: int, hi: int) -> None:
-            self._mean[lo:hi] = mean
+            self._mean[lo:hi] = self._prior.means(mean, lo, hi)
             explained = np.zeros(hi - lo)
             for start, piece in self._filled():
                 part = piece[:, lo:hi]
@@ -180,22 +180,22 @@ class Shard:
         return np.concatenate([piece[:, _part(rows)] for piece in pieces])
 
     def given(self, rows: Rows) -> FloatArray:
-        """Features, V_0 and V of images, one below the other: what ``covariances`` takes."""
-        features, averages = self._prior.features.vectors(rows).T, self._prior.averages(rows)
-        return np.concatenate([features, averages[None], self.columns(rows=rows)])
+        """Features, V_0, scores and V of images, in this order: what ``covariances`` takes."""
+        features, terms = self._prior.features.vectors(rows).T, self._prior.terms(rows)
+        return np.concatenate([features, terms, self.columns(rows=rows)])
 
     def covariances(
         self,
         vectors: FloatArray,
-        averages: FloatArray,
+        terms: FloatArray,
         columns: FloatArray,
         rows: Rows | None = None,
     ) -> FloatArray:
         """Of vectors with images given all labels, shape (vectors, images).
 
-        ``averages`` is V_0 of the vectors, and ``columns`` are those of V.
+        ``terms`` are V_0 and scores of the vectors, and ``columns`` are those of V.
         """
-        covariances = self._prior.covariances(vectors, averages, rows)
+        covariances = self._prior.covariances(vectors, terms, rows)
         if rows is not None:
             covariances -= columns.T @ self.columns(rows=rows)
             return covariances
@@ -216,10 +216,10 @@ class Shard:
         return self._prior.features.cosines(vectors)
 
     def keep(
-        self, names: Sequence[int], vectors: FloatArray, averages: FloatArray, columns: FloatArray
+        self, names: Sequence[int], vectors: FloatArray, terms: FloatArray, columns: FloatArray
     ) -> None:
         """Keep covariances with all images under names: labels that follow need the same rows."""
-        rows = self.covariances(vectors, averages, columns)
+        rows = self.covariances(vectors, terms, columns)
         self._kept.update(zip(names, rows, strict=True))
 
     def kept(self, names: Sequence[int], rows: Rows | None = None) -> FloatArray:

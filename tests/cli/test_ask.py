@@ -53,6 +53,21 @@ def test_from_a_pipe_to_the_last_picture(folder):
     assert len(listed) >= 9
 
 
+def test_words(shapes, tmp_path):
+    saved = tmp_path / "search.json"
+    ask = ("ask", shapes, "--text", "red circle, not square", "--save", saved)
+    result = invoke(*ask, input="ssq")
+    assert result.exit_code == 0, result.output
+    search = Collection.open(shapes).load_search(saved)
+    assert search.text == ("red circle", "not square")
+    assert list(search.labels.values()) == [None, None]
+    result = invoke("ask", shapes, "--load", saved, "--top", 20, input="q")
+    assert sum("red circle" in line for line in result.stdout.splitlines()) >= 18
+    result = invoke("ask", shapes, "--load", saved, "--text", "blue")
+    assert result.exit_code == 2
+    assert "--text or --load, not both" in result.stderr
+
+
 def test_without_answers_the_best_are_printed(folder):
     result = invoke("ask", folder, "--like", "a/00.png", "-0", input="")
     assert result.stdout.count("\0") == 12
@@ -82,7 +97,7 @@ def test_another_viewer(folder, tmp_path):
 def test_mistakes_are_explained_and_nothing_is_replaced(folder, tmp_path):
     (tmp_path / "old.json").write_text("{}")
     for arguments, words in (
-        ([folder], "give it by --like, or use --load"),
+        ([folder], "a picture by --like or words by --text, or use --load"),
         ([tmp_path, "--like", "a.png"], "run ital index first"),
         ([folder, "--load", tmp_path / "old.json"], "must be a saved search"),
         ([folder, "--like", "a/00.png", "--save", tmp_path / "old.json"], "--save must name a new"),

@@ -56,11 +56,35 @@ def test_what_a_line_cannot_hold_is_told(folder):
     assert "line\nbreak.png\0" in invoke("find", folder, "--like", "a/00.png", "-0").stdout
 
 
+def test_words(shapes, folder):
+    """Alone, several, and with examples and counterexamples."""
+
+    def found(*options):
+        result = invoke("find", shapes, *options)
+        assert result.exit_code == 0, result.output
+        return [
+            line.removeprefix(f"{shapes}/").rpartition(" ")[0]
+            for line in result.stdout.splitlines()
+        ]
+
+    assert found("--text", "a red circle", "--top", 20).count("red circle") >= 19
+    best = found("--text", "circle, not red", "--text", "not blue", "--top", 30)
+    assert set(best) == {"green circle", "yellow circle"}
+    options = ("--like", "red square 03.png", "--not", "red circle 01.png", "--top", 20)
+    assert found("--text", "red", *options).count("red square") >= 18
+    assert len(found("--text", "red")) == 100
+    result = invoke("find", folder, "--text", "a red circle")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "does not: index the pictures by one that does" in " ".join(result.stderr.split())
+    assert "ital models" in result.stderr
+
+
 def test_mistakes_are_explained(folder, tmp_path):
     (tmp_path / "text.png").write_text("no picture")
     for arguments, words in (
         ([tmp_path, "--like", "a.png"], "run ital index first"),
-        ([folder], "give it by --like"),
+        ([folder], "a picture by --like or words by --text"),
         ([folder, "--like", "none.png"], "--like must name pictures, but 'none.png' is not there"),
         ([folder, "--not", "none.png"], "--not must name pictures"),
         ([folder, "--like", tmp_path / "text.png"], "must be a picture, but"),

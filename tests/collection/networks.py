@@ -27,7 +27,7 @@ def means(
     Means over other ``axes``, or as many factors as ``factor``, make models that are of no use.
     """
     axes = axes or ([2, 3] if shape[1] == 3 else [1, 2])
-    nodes = [helper.make_node("Cast", ["image"], ["cast"], to=FLOAT)]
+    nodes = [helper.make_node("Cast", ["pixel_values"], ["cast"], to=FLOAT)]
     constants = []
     for number, name in enumerate(outputs, start=1):
         factors = np.full((factor,), number, np.float32)
@@ -42,7 +42,7 @@ def means(
     graph = helper.make_graph(
         nodes,
         "means",
-        [helper.make_tensor_value_info("image", kind, shape)],
+        [helper.make_tensor_value_info("pixel_values", kind, shape)],
         [helper.make_tensor_value_info(name, FLOAT, None) for name in outputs],
         constants,
     )
@@ -61,7 +61,7 @@ def means(
 def tokens(path: Path) -> Path:
     """A model that gives a row of tokens, the first of which is the mean of each colour."""
     nodes = [
-        helper.make_node("ReduceMean", ["image"], ["mean"], axes=[2, 3], keepdims=0),
+        helper.make_node("ReduceMean", ["pixel_values"], ["mean"], axes=[2, 3], keepdims=0),
         helper.make_node("Unsqueeze", ["mean", "axis"], ["first"]),
         helper.make_node("Neg", ["first"], ["second"]),
         helper.make_node("Concat", ["first", "second"], ["last_hidden_state"], axis=1),
@@ -69,7 +69,7 @@ def tokens(path: Path) -> Path:
     graph = helper.make_graph(
         nodes,
         "tokens",
-        [helper.make_tensor_value_info("image", FLOAT, ("batch", 3, "h", "w"))],
+        [helper.make_tensor_value_info("pixel_values", FLOAT, ("batch", 3, "h", "w"))],
         [helper.make_tensor_value_info("last_hidden_state", FLOAT, None)],
         [numpy_helper.from_array(np.array([1]), "axis")],
     )

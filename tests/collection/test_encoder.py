@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import skimage.data
@@ -8,8 +10,9 @@ from networks import BYTE, HALF, means, tokens
 from PIL import Image
 
 from ital.collection import Collection
-from ital.collection.encoder import Encoder
-from ital.collection.models import NORMALISATIONS, ModelError, describe
+from ital.collection.encoder import Encoder, encoder
+from ital.collection.models import NORMALISATIONS, describe
+from ital.collection.shelf import ModelError
 
 
 def noise(seed=0, size=(32, 32)) -> Image.Image:
@@ -78,6 +81,32 @@ def test_the_middle_is_what_the_model_sees(tmp_path, crop):
     outside = Image.new("RGB", (120, 60), "white")
     outside.paste("black", (60 - half, 30 - half, 60 + half, 30 + half))
     np.testing.assert_allclose(encoder.prepare(outside), 0, atol=1e-6)
+
+
+def test_the_whole_picture_is_seen_where_it_is_made_a_square(tmp_path):
+    model = describe(str(means(tmp_path / "m.onnx")), normalisation="unit")
+    encoder = Encoder(dataclasses.replace(model, stretch=True))
+    image = noise(size=(30, 90))
+    square = image.resize((32, 32), Image.Resampling.BILINEAR)
+    wanted = np.asarray(square, np.float32).transpose(2, 0, 1) / 255
+    np.testing.assert_allclose(encoder.prepare(image), wanted, atol=1e-6)
+
+
+def test_several_say_what_each_says(tmp_path):
+    """One after the other, each at the same length, whatever they take and however it is laid."""
+    first = means(tmp_path / "first.onnx")
+    second = means(tmp_path / "second.onnx", (1, 16, 16, 3), BYTE)
+    model = describe(f"{first}+{second}")
+    together = encoder(model)
+    images = [noise(seed) for seed in range(3)]
+    prepared = together.buffer(len(images))
+    for place, image in enumerate(images):
+        together.prepare(image, prepared[place])
+    alone = [embedded(part, images) for part in model.parts]
+    wanted = np.hstack(alone) / np.sqrt(2)
+    np.testing.assert_allclose(together.embed(prepared), wanted, atol=1e-7)
+    np.testing.assert_allclose(np.linalg.norm(together.embed(prepared), axis=1), 1, atol=1e-6)
+    assert together.least == max(one.least for one in together.encoders)
 
 
 def test_no_vector_is_nan(tmp_path):

@@ -10,14 +10,22 @@ from ital import Search, insight
 EVERYWHERE = ("context", "ital", "entropy", "border_div", "var", "topscoring")
 
 
+SCORED = "context with a score"
+"""Begins with a score of the images, and no query."""
+
+
 def played(task, strategy, pool=None, between=lambda: None):
     """Batches and rankings of ten rounds, with a relabelled image and an undo on the way.
 
     The ``pool`` is of the task's images. ``between`` is called before every round.
     """
-    relevant = task.train_relevance == 1
-    search = Search(task.train if pool is None else pool, strategy, seed=3)
-    search.query(relevant=[int(np.argmax(relevant))])
+    relevant, features = task.train_relevance == 1, task.train if pool is None else pool
+    if strategy == SCORED:
+        scores = relevant + np.random.default_rng(0).standard_normal(len(relevant))
+        search = Search(features, seed=3, prior=scores)
+    else:
+        search = Search(features, strategy, seed=3)
+        search.query(relevant=[int(np.argmax(relevant))])
     told = []
     for number in range(10):
         between()

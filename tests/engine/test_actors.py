@@ -33,7 +33,8 @@ class Actors(actors.Actors):
         self.make(key, Cut.of(5, shards), share, pickled(make), arrays)
 
     def derive(self, key, base, make, *args):
-        self.build(key, base, pickled((make, args, {})))
+        count = len(self._groups[base].shards)
+        self.build(key, base, [pickled((make, args, {}))] * count)
 
     def order(self, key, order, *args):
         self.tell(key, order, pickled(args), pickled({}))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from playing import EVERYWHERE, assert_alike, played
+from playing import EVERYWHERE, SCORED, assert_alike, played
 
 from ital import Search, strategies
 from ital.candidates import Unlabelled
@@ -24,7 +24,7 @@ def assert_the_same(task, strategy):
         assert_alike(played(task, strategy, Pool(task.train, engine=ThreadEngine(shards))), whole)
 
 
-@pytest.mark.parametrize("strategy", EVERYWHERE)
+@pytest.mark.parametrize("strategy", [*EVERYWHERE, SCORED])
 def test_the_same_on_any_number_of_shards(strategy):
     assert_the_same(load("digits").tasks[0], strategy)
 

@@ -35,6 +35,14 @@ def test_rounds_end_when_nothing_is_left():
     assert [len(state.questions) for state in states] == [0, 4, 4, 1]
 
 
+def test_a_search_that_has_a_score_needs_no_query():
+    features = np.random.default_rng(0).standard_normal((40, 3))
+    truth = np.where(features[:, 0] > 0.3, 1, -1)
+    search = Search(features, seed=0, prior=features[:, 0])
+    states = list(feedback_rounds(search, None, truth, lambda search: len(search.labels), 2, 4))
+    assert [state.quality for state in states] == [0, 4, 8]
+
+
 def test_users_may_err():
     features = np.random.default_rng(0).standard_normal((40, 3))
     truth = np.ones(40, dtype=int)

@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from ital import __version__
-from ital.cli import ask, bench, collections, export, find, labels, searches, serve
+from ital.cli import ask, bench, collections, export, find, labels, models, searches, serve
 
 app = typer.Typer(
     help="Find all the images that you mean, from one example and a few answers.",
     no_args_is_help=True,
 )
-for part in (serve, collections, find, ask, labels, searches, export, bench):
+for part in (serve, collections, models, find, ask, labels, searches, export, bench):
     app.add_typer(part.app)
 
 

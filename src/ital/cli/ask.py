@@ -16,9 +16,11 @@ from ital.cli.finding import (
     Folder,
     Like,
     Print0,
+    Text,
     Threshold,
     Top,
     Unlike,
+    begun,
     print_found,
     query,
     taken,
@@ -43,6 +45,7 @@ def ask(
     folder: Folder,
     like: Like = None,
     unlike: Unlike = None,
+    text: Text = None,
     load: Annotated[
         Path | None, typer.Option(help="Go on with a search that was saved.", metavar="FILE")
     ] = None,
@@ -79,12 +82,13 @@ def ask(
     with errors_as_messages():
         if save is not None and save.exists() and not (load is not None and save.samefile(load)):
             raise ValueError(f"--save must name a new file, or that of --load, got {str(save)!r}")
+        if load is None and not like and not unlike and not text:
+            raise ValueError("ask needs a picture by --like or words by --text, or use --load")
+        if load is not None and text:
+            raise ValueError("words are what a search begins with: --text or --load, not both")
         collection = Collection.open(folder)
-        search = collection.search() if load is None else collection.load_search(load)
-        if like or unlike:
-            query(collection, search, like, unlike)
-        elif load is None:
-            raise ValueError("ask needs a picture to begin with: give it by --like, or use --load")
+        search = begun(collection, text) if load is None else collection.load_search(load)
+        query(collection, search, like, unlike)
 
         def keep() -> None:
             if save is not None:

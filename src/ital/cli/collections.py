@@ -27,8 +27,15 @@ def index(
     model: Annotated[
         str | None,
         typer.Option(
-            help="lite0 or lite1 (EfficientNet-Lite, bundled), or an ONNX file. That of the last "
-            "run, or lite0, if not given."
+            help="lite0 or lite1 (EfficientNet-Lite, bundled), one that ital models lists, an ONNX "
+            "file, or several with + between. That of the last run, or lite0, if not given."
+        ),
+    ] = None,
+    text_model: Annotated[
+        Path | None,
+        typer.Option(
+            help="The ONNX file that describes text for the one that describes pictures, with "
+            "tokenizer.json beside it. That of the last run if not given."
         ),
     ] = None,
     size: Annotated[
@@ -41,8 +48,9 @@ def index(
     ] = None,
     output: Annotated[str | None, typer.Option(help="Output of the ONNX file to use.")] = None,
     crop: Annotated[
-        float, typer.Option(help="Part of the shorter side that the model sees.", min=0.1, max=1)
-    ] = 1.0,
+        float | None,
+        typer.Option(help="Part of the shorter side that the model sees.", min=0.1, max=1),
+    ] = None,
     pca: Annotated[
         int | None,
         typer.Option(help="Reduce to so many dimensions from now on; 0 for all.", min=0),
@@ -86,9 +94,13 @@ def index(
             if not skipped:
                 Console().print("Nothing was skipped.")
         else:
-            if model is None and ((size, layout, normalise, output) != (None,) * 4 or crop != 1):
-                raise ValueError("--size, --layout, --normalise, --output and --crop need --model")
-            chosen = model and describe(model, size, layout, normalise, output, crop)
+            text = None if text_model is None else str(text_model)
+            options = (size, layout, normalise, output, crop, text)
+            if model is None and options != (None,) * 6:
+                raise ValueError(
+                    "--size, --layout, --normalise, --output, --crop and --text-model need --model"
+                )
+            chosen = model and describe(model, *options)
             with indexing() as progress:
                 done = update(folder, to, chosen or None, pca, progress, store=store, ray=ray)
             skipped = done.skipped

@@ -1,4 +1,4 @@
-"""Pictures like an example, for other programs: `ital find`."""
+"""Pictures like an example, or that words describe, for other programs: `ital find`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from ital.cli.finding import (
     Folder,
     Like,
     Print0,
+    Text,
     Threshold,
     Top,
     Unlike,
+    begun,
     print_found,
     query,
     taken,
@@ -27,26 +29,29 @@ def find(
     folder: Folder,
     like: Like = None,
     unlike: Unlike = None,
+    text: Text = None,
     top: Top = None,
     threshold: Threshold = None,
     as_json: AsJson = False,
     print0: Print0 = False,
 ) -> None:
-    """Print the paths of pictures like an example, the best first, one on a line.
+    """Print the paths of pictures like an example or a description, the best first, one on a line.
 
     The folder must have been indexed by 'ital index'. Nothing but paths is on standard output, the
     best 100 without --top and --threshold:
 
     ital find ~/Pictures --like rose.jpg --top 20 -0 | xargs -0 cp -t roses
+
+    ital find ~/Pictures --text "a street in the rain, not at night" --like street.jpg
     """
     from ital.collection import Collection
 
     with errors_as_messages():
-        if not like and not unlike:
-            raise ValueError("find needs a picture to begin with: give it by --like")
+        if not like and not unlike and not text:
+            raise ValueError("find needs a picture by --like or words by --text to begin with")
         with Console(stderr=True).status("Looking over the pictures …"):
             collection = Collection.open(folder)
-            search = collection.search(seed=0)
+            search = begun(collection, text, seed=0)
             query(collection, search, like, unlike)
             results = taken(collection, search, top, threshold)
     print_found(results, collection.root, as_json, print0)

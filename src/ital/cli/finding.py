@@ -29,6 +29,14 @@ Unlike = Annotated[
         "--not", metavar="FILE", help="A picture of what you do not want. May be repeated."
     ),
 ]
+Text = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WORDS",
+        help='What they show, in words: "a street in the rain, not at night". May be repeated. For '
+        "a folder that was indexed by a model that knows words: see 'ital models'.",
+    ),
+]
 Top = Annotated[int | None, typer.Option(help="So many of the best.", min=1)]
 Threshold = Annotated[
     float | None,
@@ -45,16 +53,22 @@ _FEW = 100
 """Pictures that are taken where nobody says how many, and nothing tells how many there are."""
 
 
+def begun(collection: Collection, text: list[str] | None, seed: int | None = None) -> Search:
+    """A search that begins with words, if there are any."""
+    return collection.search(text=",".join(text) if text else None, seed=seed)
+
+
 def query(
     collection: Collection, search: Search, like: list[Path] | None, unlike: list[Path] | None
 ) -> None:
-    """Begin a search with examples, or add them to it."""
+    """Add examples to a search, if there are any."""
     from ital.collection.examples import examples
 
-    search.query(
-        relevant=examples(collection, like or [], "--like"),
-        irrelevant=examples(collection, unlike or [], "--not"),
-    )
+    if like or unlike:
+        search.query(
+            relevant=examples(collection, like or [], "--like"),
+            irrelevant=examples(collection, unlike or [], "--not"),
+        )
 
 
 def taken(

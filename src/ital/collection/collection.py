@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from ital import checks
+from ital import checks, savefile
 from ital.answers import Answer
 from ital.checks import Identifier, IntArray
 from ital.collection import pictures
@@ -25,7 +25,9 @@ from ital.collection.scan import Skipped, open_inside
 from ital.collection.source import Source
 from ital.collection.store import EmptyError, Store, StoreError
 from ital.collection.stored import StoreSource
+from ital.collection.words import Text, Words, likeness
 from ital.engine import Engine
+from ital.gaussian import FloatArray
 from ital.groups import Groups
 from ital.pool import Pool
 from ital.search import Search
@@ -109,12 +111,18 @@ class Collection:
             pool.kept(name, functools.partial(np.asarray, array))
         return pool
 
-    def search(self, **kwargs: Any) -> Search:
+    def search(self, text: Text | None = None, **kwargs: Any) -> Search:
         """A search over the collection, with identifiers instead of row numbers.
 
-        It takes the arguments of ``ital.Search`` after the first.
+        It may begin with words, where the model of the collection knows words: ``"a street in the
+        rain, not at night"``, or a list of such phrases. It takes the arguments of ``ital.Search``
+        after the first.
         """
-        return Search(self.pool, **kwargs)
+        if text is None:
+            return Search(self.pool, **kwargs)
+        if kwargs.get("prior") is not None:
+            raise ValueError("text and prior are two ways to begin: give one of them")
+        return Search(self.pool, prior=self.scores(text), text=Words.of(text).phrases, **kwargs)
 
     def load_search(
         self, path: str | PathLike[str], adopt: bool = False, groups: Any = None
@@ -124,7 +132,9 @@ class Collection:
         One of another collection is refused, for its identifiers mean other pictures; unless you
         ``adopt`` it, because you know that they mean the same.
         """
-        return Search.load(path, self.pool, adopt, groups=groups)
+        text = savefile.words(Path(path).read_bytes())
+        prior = self.scores(text) if text else None
+        return Search.load(path, self.pool, adopt, groups=groups, prior=prior)
 
     def read_labels(self, path: str | PathLike[str]) -> dict[int, Answer]:
         """What a table says of pictures here: .csv, .parquet or .json, by path or identifier.
@@ -205,6 +215,19 @@ class Collection:
                 with Path(image).open("rb") as file:
                     picture = _decoded(file, image, least)
         return self.source.embed(picture.image)
+
+    def scores(self, text: Text) -> FloatArray:
+        """How well each picture fits words, as ``search`` begins with them."""
+        return likeness(self.features(), self.direction(text))
+
+    def direction(self, text: Text) -> FloatArray:
+        """The direction in the space of the embeddings in which pictures fit words better."""
+        return self.source.direction(Words.of(text))
+
+    @property
+    def knows_words(self) -> bool:
+        """Whether searches can begin with words: the model of the pictures has one for text."""
+        return self.source.knows_words
 
     @functools.cached_property
     def taken(self) -> IntArray:

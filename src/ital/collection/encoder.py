@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from ital.collection.models import NORMALISATIONS, Model, ModelError
+from ital.collection.models import NORMALISATIONS, AnyModel, Model
 from ital.collection.pictures import THUMBNAIL
+from ital.collection.shelf import ModelError
 
 Vectors = npt.NDArray[np.float32] | npt.NDArray[np.float16]
 
@@ -38,22 +40,27 @@ class Encoder:
         """Pixels that a picture should have on its shorter side, for the model and a thumbnail."""
         return max(THUMBNAIL, math.ceil(self.model.side / self.model.crop))
 
-    def buffer(self, count: int) -> npt.NDArray[np.generic]:
-        """Room for some prepared pictures."""
+    @property
+    def room(self) -> np.dtype[Any]:
+        """What a prepared picture is."""
         side = self.model.side
         one = (3, side, side) if self.model.layout == "NCHW" else (side, side, 3)
-        return np.empty((count, *one), self._dtype)
+        return np.dtype((self._dtype, one))
+
+    def buffer(self, count: int) -> npt.NDArray[np.generic]:
+        """Room for some prepared pictures."""
+        return np.empty(count, self.room)
 
     def prepare(
         self, image: Image.Image, out: npt.NDArray[np.generic] | None = None
     ) -> npt.NDArray[np.generic]:
         """The middle of a picture as an array that the model takes, in ``out`` if it is given."""
-        side, crop = self.model.side, self.model.crop * min(image.size)
-        left, top = (image.width - crop) / 2, (image.height - crop) / 2
+        side, seen = self.model.side, image.size if self.model.stretch else (min(image.size),) * 2
+        wide, high = (self.model.crop * length for length in seen)
+        left, top = (image.width - wide) / 2, (image.height - high) / 2
+        box = (left, top, left + wide, top + high)
         # Neighbours found are as good as with a bicubic filter, which takes half as long again.
-        square = image.resize(
-            (side, side), Image.Resampling.BILINEAR, (left, top, left + crop, top + crop)
-        )
+        square = image.resize((side, side), Image.Resampling.BILINEAR, box)
         pixels = np.asarray(square)
         if self.model.layout == "NCHW":
             pixels = pixels.transpose(2, 0, 1)
@@ -108,3 +115,43 @@ class Encoder:
         if values.ndim == 3:
             return values[:, 0]
         return values.reshape(len(values), -1)
+
+
+class Encoders:
+    """Several models, each of which describes all pictures: their vectors, one after the other.
+
+    All have the same weight: each is of length 1 before the whole is brought to it.
+    """
+
+    def __init__(self, encoders: list[Encoder]) -> None:
+        self.encoders = encoders
+        # A field for each, so that a batch of pictures is one array whatever each of them takes.
+        self._room = np.dtype([(str(place), one.room) for place, one in enumerate(encoders)])
+
+    @property
+    def least(self) -> int:
+        """Pixels that a picture should have on its shorter side."""
+        return max(one.least for one in self.encoders)
+
+    def buffer(self, count: int) -> npt.NDArray[np.generic]:
+        """Room for some pictures, prepared for each of the models."""
+        return np.empty(count, self._room)
+
+    def prepare(self, image: Image.Image, out: Any) -> None:
+        """The middle of a picture as arrays that the models take, in one place of a buffer."""
+        for place, one in enumerate(self.encoders):
+            one.prepare(image, out[str(place)])
+
+    def embed(self, prepared: npt.NDArray[Any]) -> Vectors:
+        """A vector of length 1 for each of some prepared pictures."""
+        fields = [np.ascontiguousarray(prepared[name]) for name in self._room.names or ()]
+        parts = [one.embed(field) for one, field in zip(self.encoders, fields, strict=True)]
+        vectors: Vectors = np.concatenate(parts, axis=1, dtype=np.float32)
+        return vectors / np.float32(math.sqrt(len(parts)))
+
+
+def encoder(model: AnyModel, threads: int = 0) -> Encoder | Encoders:
+    """What describes pictures by a model; on all cores if ``threads`` is 0."""
+    if isinstance(model, Model):
+        return Encoder(model, threads)
+    return Encoders([Encoder(part, threads) for part in model.parts])

@@ -15,9 +15,9 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ital.collection import identity, mapped, pca, phash, pictures, stacks
+from ital.collection import centring, identity, mapped, pca, phash, pictures, stacks
 from ital.collection.identity import Entry
-from ital.collection.models import Model, describe
+from ital.collection.models import AnyModel, Ensemble, describe
 from ital.collection.reader import Read, hashing, reading
 from ital.collection.scan import File, Skipped, scan
 from ital.collection.store import FOLDER, Row, Store, StoreError, checked_type, row
@@ -51,7 +51,7 @@ class Progress:
 def index(
     folder: Path | str,
     to: Path | str | None = None,
-    model: Model | None = None,
+    model: AnyModel | None = None,
     dimension: int | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
     wait: bool = False,
@@ -89,9 +89,12 @@ def index(
             run = _Run(kept, model, kind, report, workers)
             kept.use(model.fingerprint, model)
             run.update()
+            if isinstance(model, Ensemble):
+                centring.ensure(kept, run.table, model)
             if dimension is not None:
                 if dimension:
-                    pca.ensure(kept.folder, run.table, dimension)
+                    centred = centring.load(kept, model.fingerprint)
+                    pca.ensure(kept.folder, run.table, dimension, centred)
                 kept.write_about(pca={**kept.about.pca, model.fingerprint: dimension})
             with suppress(OSError):  # without, the collection takes longer to open
                 mapped.write(kept, model.fingerprint)
@@ -113,7 +116,7 @@ class _Run:
     def __init__(
         self,
         store: Store,
-        model: Model,
+        model: AnyModel,
         kind: str | None,
         report: Callable[[Progress], None],
         workers: Workers,

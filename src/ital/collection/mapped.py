@@ -20,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 
 from ital.checks import IntArray
-from ital.collection import pca
+from ital.collection import views
 from ital.collection.encoder import Vectors
 from ital.collection.store import Store, StoreError, Table
+from ital.collection.views import View
 from ital.engine import one_blas_thread
 from ital.gaussian import FloatArray
 from ital.kernel import Kernel
@@ -113,9 +114,7 @@ def write(store: Store, fingerprint: str) -> None:
 
 
 def _place(store: Store, table: Table) -> Path:
-    project = pca.current(store, table)
-    reduced = "" if project is None else f"-{project.dimension}-{project.checksum:08x}"
-    return store.mapped(table.fingerprint, f"{table.version}{reduced}")
+    return store.mapped(table.fingerprint, f"{table.version}{views.current(store, table).key}")
 
 
 def _open(place: Path) -> tuple[pa.Table, Embeddings] | None:
@@ -134,9 +133,9 @@ def _load(path: Path) -> Any:
 
 def _read(store: Store, table: Table, ids: IntArray) -> Vectors:
     # Filled a part at a time, so that there never is a second copy.
-    project = pca.current(store, table)
-    vectors: Vectors = np.empty((len(ids), _width(table, project)), table.dtype)
-    for places, part in _parts(table, ids, project):
+    view = views.current(store, table)
+    vectors: Vectors = np.empty((len(ids), view.width(table.dimension)), table.dtype)
+    for places, part in _parts(table, ids, view):
         vectors[places] = part
     vectors.flags.writeable = False
     return vectors
@@ -144,12 +143,12 @@ def _read(store: Store, table: Table, ids: IntArray) -> Vectors:
 
 def _write_features(file: BinaryIO, store: Store, table: Table, ids: IntArray) -> None:
     """Not into mapped memory, where a disk that is full would end the process."""
-    project = pca.current(store, table)
-    shape = len(ids), _width(table, project)
+    view = views.current(store, table)
+    shape = len(ids), view.width(table.dimension)
     header = {"descr": table.dtype.str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)
     start, size = file.tell(), shape[1] * table.dtype.itemsize
-    for places, part in _parts(table, ids, project):
+    for places, part in _parts(table, ids, view):
         order = np.argsort(places)
         gaps = np.flatnonzero(np.diff(places[order]) != 1) + 1
         for run in np.split(order, gaps):
@@ -167,17 +166,10 @@ def _write_average(part: Path) -> None:
         np.save(file, conditioned.average)
 
 
-def _parts(
-    table: Table, ids: IntArray, project: pca.Projection | None
-) -> Iterator[tuple[Any, Vectors]]:
+def _parts(table: Table, ids: IntArray, view: View) -> Iterator[tuple[Any, Vectors]]:
     for places, vectors in table.embeddings(ids):
         if len(places):
-            part = vectors if project is None else project(vectors)
-            yield places, part.astype(table.dtype, copy=False)
-
-
-def _width(table: Table, project: pca.Projection | None) -> int:
-    return table.dimension if project is None else project.dimension
+            yield places, view(vectors).astype(table.dtype, copy=False)
 
 
 @contextmanager

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import importlib.resources
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import onnxruntime
 import platformdirs
 
 from ital import checks
-from ital.collection import efficientnet, weights
+from ital.collection import efficientnet, shelf, weights
+from ital.collection.shelf import Entry, Files, ModelError
 from ital.durable import write_whole
 
 LAYOUTS = ("NCHW", "NHWC")
@@ -31,6 +34,12 @@ _OUTPUTS = ("embedding", "image_embeds", "image_embedding", "embeddings", "poole
 
 _SIDE = 224
 """Of the input, where a model takes any."""
+
+TOKENIZER = "tokenizer.json"
+"""What the file is called that tells how text becomes numbers, beside a text model."""
+
+_ELSEWHERE = ("name", "text")
+"""What embeddings of pictures do not depend on."""
 
 _CONVERSION = 1
 """Raised when the graph that is made of the bundled weights changes."""
@@ -57,10 +66,6 @@ BUNDLED = {
 }
 
 
-class ModelError(ValueError):
-    """A model that cannot be used."""
-
-
 @dataclass(frozen=True)
 class Model:
     """A network and how pictures are made ready for it.
@@ -69,7 +74,7 @@ class Model:
     """
 
     name: str
-    """A bundled model, or the path of an ONNX file."""
+    """A bundled model, one of the shelf, or the path of an ONNX file."""
     content: str
     """What tells its weights from others."""
     side: int
@@ -78,23 +83,88 @@ class Model:
     output: str
     crop: float = 1.0
     """How much of the shorter side of a picture the square covers that the model sees."""
+    stretch: bool = False
+    """Whether it sees the whole picture, made a square, instead."""
+    text: str | None = None
+    """The path of the ONNX file that describes text, if the model itself is in a file."""
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all that embeddings depend on; not of where the file is."""
-        about = {name: value for name, value in asdict(self).items() if name != "name"}
-        return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+        """A hash of all that embeddings of pictures depend on; not of where files are."""
+        about = {name: value for name, value in asdict(self).items() if name not in _ELSEWHERE}
+        if not self.stretch:
+            del about["stretch"]  # as it was before there was a choice
+        return _hash(about)
+
+    @property
+    def files(self) -> Files:
+        """Where the network is on this machine, and its text model and tokenizer if it has them."""
+        return files(self.name, self.text)
+
+    @property
+    def knows_words(self) -> bool:
+        """Whether it has a text model, on this machine or not."""
+        found = shelf.find(self.name)
+        return self.text is not None if found is None else found[0].words
 
     def session(self, threads: int = 0) -> onnxruntime.InferenceSession:
         """The network, ready to run; on all cores if ``threads`` is 0."""
-        if self.name in BUNDLED:
-            return _session(converted(self.name), threads)
-        session = _session(Path(self.name), threads)
-        if _digest(Path(self.name)) != self.content:
+        path = self.files.picture
+        session = open_session(path, threads)
+        if self.name not in BUNDLED and _digest(path) != self.content:
             raise ModelError(
                 f"the model {self.name} has changed since the collection was indexed with it"
             )
         return session
+
+
+def files(model: str, text_model: str | None = None) -> Files:
+    """Where a model is on this machine, by what ``--model`` and ``--text-model`` take.
+
+    ``text`` and ``tokenizer`` are ``None`` of a model that knows no words. A model that was not
+    fetched is an error that says how to fetch it.
+    """
+    if model in BUNDLED:
+        return Files(converted(model))
+    found = shelf.find(model)
+    if found is not None:
+        return found[0].files(found[1])
+    path = Path(model)
+    if text_model is None:
+        return Files(path)
+    return Files(path, Path(text_model), Path(text_model).with_name(TOKENIZER))
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Several models that describe pictures together: what each says, one after the other."""
+
+    parts: tuple[Model, ...]
+
+    @property
+    def name(self) -> str:
+        """The names of all, as they are given."""
+        return "+".join(part.name for part in self.parts)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that embeddings of pictures depend on."""
+        return _hash([part.fingerprint for part in self.parts])
+
+
+AnyModel = Model | Ensemble
+
+
+def parts_of(model: AnyModel) -> tuple[Model, ...]:
+    """The models that describe pictures, one after the other: one, or several."""
+    return (model,) if isinstance(model, Model) else model.parts
+
+
+def restored(content: Mapping[str, Any]) -> AnyModel:
+    """A model of what ``asdict`` makes of it."""
+    if "parts" in content:
+        return Ensemble(tuple(Model(**part) for part in content["parts"]))
+    return Model(**content)
 
 
 def describe(
@@ -103,34 +173,68 @@ def describe(
     layout: str | None = None,
     normalisation: str | None = None,
     output: str | None = None,
-    crop: float = 1.0,
-) -> Model:
-    """A bundled model by its name, or one in an ONNX file; what is not given is read off the file.
+    crop: float | None = None,
+    text_model: str | None = None,
+) -> AnyModel:
+    """A model by its name, bundled or of the shelf, or in an ONNX file; or several, with ``+``.
 
-    A file tells its layout and mostly its size. It does not tell how colours are scaled: that is
-    taken to be ImageNet's way, or CLIP's if an output is called ``image_embeds``.
+    What is not given is read off the file. A file tells its layout and mostly its size. It does not
+    tell how colours are scaled: that is taken to be ImageNet's way, or CLIP's if an output is
+    called ``image_embeds``. The file of a second network, ``text_model``, describes text by vectors
+    that are near those of the pictures that it fits; tokenizer.json is beside it.
     """
     _one_of(layout, LAYOUTS, "layout")
     _one_of(normalisation, tuple(NORMALISATIONS), "normalisation")
-    checks.number(crop, "crop", "a part from 0.1 to 1", 0.1, 1.0)
+    if crop is not None:
+        checks.number(crop, "crop", "a part from 0.1 to 1", 0.1, 1.0)
     if side is not None:
         checks.whole_number(side, "side", least=16)
-    if model in BUNDLED:
-        if (side, layout, normalisation, output) != (None,) * 4:
+    of_file = (side, layout, normalisation, output, text_model)
+    named = shelf.find(model)
+    if model in BUNDLED or named is not None:
+        if of_file != (None,) * 5:
             raise ModelError(f"the model {model} comes with its size, layout, colours and output")
-        bundled = BUNDLED[model]
-        content = f"{bundled.weights} {_CONVERSION}"
-        return Model(model, content, bundled.side, "NCHW", "lite", "embedding", crop)
+        return _bundled(model, crop) if named is None else _fetched(model, *named, crop)
     path = Path(model)
+    if "+" in model and not path.is_file():
+        if of_file != (None,) * 5 or crop is not None:
+            raise ModelError("size, layout, colours, output and crop are those of one model alone")
+        parts = (describe(name) for name in model.split("+"))
+        return Ensemble(tuple(part for part in parts if isinstance(part, Model)))
     if not path.is_file():
-        raise ModelError(f"model must be {', '.join(BUNDLED)} or an ONNX file, got {model!r}")
-    session = _session(path)
+        names = ", ".join((*BUNDLED, *shelf.shelf()))
+        raise ModelError(f"model must be one of {names}, or an ONNX file, got {model!r}")
+    session = open_session(path)
     output = _output(session, path, output)
     layout, side = _input(session, path, layout, side)
     if normalisation is None:
         normalisation = "clip" if output == "image_embeds" else "imagenet"
-    content = _digest(path)
-    return Model(str(path.resolve()), content, side, layout, normalisation, output, crop)
+    about = (_digest(path), side, layout, normalisation, output, crop or 1.0)
+    return Model(str(path.resolve()), *about, text=text_model and _text(text_model))
+
+
+def _bundled(name: str, crop: float | None) -> Model:
+    bundled = BUNDLED[name]
+    content = f"{bundled.weights} {_CONVERSION}"
+    return Model(name, content, bundled.side, "NCHW", "lite", "embedding", crop or 1.0)
+
+
+def _fetched(name: str, entry: Entry, precision: str, crop: float | None) -> Model:
+    content = _digest(entry.files(precision).picture)
+    about = (entry.side, "NCHW", entry.normalisation, entry.output, crop or entry.crop)
+    return Model(name, content, *about, stretch=entry.stretch)
+
+
+def _text(name: str) -> str:
+    """The whole path of a text model, which has its tokenizer beside it."""
+    path = Path(name).resolve()
+    for one, what in ((path, "an ONNX file"), (path.with_name(TOKENIZER), "its tokenizer")):
+        if not one.is_file():
+            raise ModelError(
+                f"text_model must be an ONNX file with {TOKENIZER} beside it, but "
+                f"{one}, {what}, is not there"
+            )
+    return str(path)
 
 
 def converted(name: str) -> Path:
@@ -169,7 +273,8 @@ def _weights(bundled: Bundled) -> dict[str, weights.Array]:
         return weights.load(path)
 
 
-def _session(path: Path, threads: int = 0) -> onnxruntime.InferenceSession:
+def open_session(path: Path, threads: int = 0) -> onnxruntime.InferenceSession:
+    """A network in an ONNX file, ready to run; on all cores if ``threads`` is 0."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
@@ -233,6 +338,10 @@ def _digest(path: Path) -> str:
         with (path.parent / name).open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _one_of(value: str | None, allowed: tuple[str, ...], name: str) -> None:

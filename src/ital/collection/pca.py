@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ital import checks
 from ital.checks import numpy_says
+from ital.collection.centring import Centring
 from ital.collection.encoder import Vectors
 from ital.collection.store import Store, StoreError, Table
 from ital.durable import write_whole
@@ -49,8 +50,10 @@ class Projection:
         return (projected / np.where(length > 0, length, 1)).astype(np.float32)
 
 
-def ensure(folder: Path, table: Table | None, dimension: int) -> None:
-    """Learn the components of a table, unless they were learnt before."""
+def ensure(
+    folder: Path, table: Table | None, dimension: int, centring: Centring | None = None
+) -> None:
+    """Learn the components of a table, centred if it is to be, unless they were learnt before."""
     checks.whole_number(dimension, "pca", least=1)
     if table is None:
         raise StoreError("pca needs pictures to learn from, and the collection has none")
@@ -64,7 +67,8 @@ def ensure(folder: Path, table: Table | None, dimension: int) -> None:
         )
     from sklearn.decomposition import PCA
 
-    fitted = PCA(dimension, svd_solver="covariance_eigh").fit(_sample(table).astype(float))
+    sample = _sample(table) if centring is None else centring(_sample(table))
+    fitted = PCA(dimension, svd_solver="covariance_eigh").fit(sample.astype(float))
     stream = io.BytesIO()
     np.savez(
         stream,

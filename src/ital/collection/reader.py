@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ital.collection import pictures
-from ital.collection.encoder import Encoder, Vectors
-from ital.collection.models import Model
+from ital.collection.encoder import Encoder, Encoders, Vectors, encoder
+from ital.collection.models import AnyModel
 from ital.collection.phash import phash
 from ital.collection.pictures import UnreadableError
 from ital.collection.scan import File, Skipped, open_inside, reason
@@ -64,7 +64,7 @@ class _Decoded:
 class Reader:
     """Reads files below a folder; may be used by many threads at once."""
 
-    def __init__(self, root: Path, encoder: Encoder, known: Container[str]) -> None:
+    def __init__(self, root: Path, encoder: Encoder | Encoders, known: Container[str]) -> None:
         self._root, self._encoder, self._known = root, encoder, known
         self._buffers = threading.local()
 
@@ -110,10 +110,10 @@ class Reader:
 
 
 def reading(
-    root: Path, model: Model, known: Container[str]
+    root: Path, model: AnyModel, known: Container[str]
 ) -> Callable[[Sequence[File]], list[Read | Skipped]]:
     """What reads files, many batches at once: the network keeps to the core of whoever runs it."""
-    return Reader(root, Encoder(model, threads=1), known).read
+    return Reader(root, encoder(model, threads=1), known).read
 
 
 def hashing(root: Path) -> Callable[[Sequence[File]], list[str | None]]:

@@ -14,6 +14,8 @@ from ital.collection.encoder import Vectors
 from ital.collection.identity import Entry
 from ital.collection.scan import Skipped
 from ital.collection.store import StoreError
+from ital.collection.text import text_direction
+from ital.collection.words import Words
 from ital.gaussian import FloatArray
 
 
@@ -69,6 +71,15 @@ class Source(ABC):
     def embed(self, image: Image.Image) -> Vectors:
         """The embedding of a picture from outside, upright and in RGB."""
         raise NotImplementedError(f"{type(self).__name__} must say how it embeds {image!r}")
+
+    @property
+    def knows_words(self) -> bool:
+        """Whether ``direction`` can be asked for."""
+        return False
+
+    def direction(self, words: Words) -> FloatArray:
+        """The direction among ``features`` in which pictures fit words better."""
+        return text_direction(words, None, ())
 
     def ever_had(self, identifier: int) -> bool:
         """Whether a picture was here that is not any more."""

@@ -29,7 +29,7 @@ from lancedb.index import BTree
 
 from ital.collection.encoder import Vectors
 from ital.collection.identity import Entry
-from ital.collection.models import Model
+from ital.collection.models import AnyModel, restored
 from ital.collection.reader import Content, Read
 from ital.collection.scan import Skipped, is_unicode
 from ital.durable import write_whole
@@ -200,14 +200,21 @@ class Store:
             write_whole(self.folder / _ABOUT, _json(about))
         self.about = about
 
-    def model(self, fingerprint: str) -> Model | None:
+    def model(self, fingerprint: str) -> AnyModel | None:
         """A model by its fingerprint; ``None`` if its embeddings came from elsewhere."""
         content = self.about.models[fingerprint]
-        return None if content is None else Model(**content)
+        return None if content is None else restored(content)
 
-    def use(self, fingerprint: str, model: Model | None) -> None:
-        """Make a model the current one. A file of it may have moved since it was last used."""
-        models = {**self.about.models, fingerprint: None if model is None else asdict(model)}
+    def use(self, fingerprint: str, model: AnyModel | None) -> None:
+        """Make a model the current one. A file of it may have moved since it was last used.
+
+        A text model that it was given once stays with it until it is given another.
+        """
+        content = None if model is None else json.loads(json.dumps(asdict(model)))
+        before = self.about.models.get(fingerprint)
+        if content and before and before.get("text") and not content["text"]:
+            content["text"] = before["text"]
+        models = {**self.about.models, fingerprint: content}
         if (models, fingerprint) != (self.about.models, self.about.current):
             self.write_about(models=models, current=fingerprint)
 

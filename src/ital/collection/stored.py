@@ -9,13 +9,15 @@ import numpy as np
 from PIL import Image
 
 from ital.checks import IntArray
-from ital.collection import mapped, pca, stacks
-from ital.collection.encoder import Encoder, Vectors
+from ital.collection import mapped, stacks, views
+from ital.collection.encoder import Encoder, Encoders, Vectors, encoder
 from ital.collection.identity import Entry
-from ital.collection.models import Model
+from ital.collection.models import AnyModel, parts_of
 from ital.collection.scan import Skipped
 from ital.collection.source import Source
 from ital.collection.store import Store, Table
+from ital.collection.text import text_direction
+from ital.collection.words import Words
 from ital.gaussian import FloatArray
 
 
@@ -37,7 +39,7 @@ class StoreSource(Source):
         return self._model is not None
 
     @property
-    def _model(self) -> Model | None:
+    def _model(self) -> AnyModel | None:
         return self.store.model(self.table.fingerprint)
 
     @functools.cached_property
@@ -54,13 +56,13 @@ class StoreSource(Source):
         return self.table.thumbnail(int(self.ids[row]), int(self._addresses[row]))
 
     @functools.cached_property
-    def _encoder(self) -> Encoder | None:
+    def _encoder(self) -> Encoder | Encoders | None:
         model = self._model
-        return None if model is None else Encoder(model)
+        return None if model is None else encoder(model)
 
     @functools.cached_property
-    def _projection(self) -> pca.Projection | None:
-        return pca.current(self.store, self.table)
+    def _view(self) -> views.View:
+        return views.current(self.store, self.table)
 
     @property
     def least_pixels(self) -> int:
@@ -69,11 +71,19 @@ class StoreSource(Source):
     def embed(self, image: Image.Image) -> Vectors:
         encoder = self._encoder
         assert encoder is not None, "whoever knows how many pixels are needed has one"
-        vectors = encoder.embed(encoder.prepare(image)[None])
-        if self._projection is not None:
-            vectors = self._projection(vectors)
-        vector: Vectors = vectors[0]
+        prepared = encoder.buffer(1)
+        encoder.prepare(image, prepared[0])
+        vector: Vectors = self._view(encoder.embed(prepared))[0]
         return vector
+
+    @functools.cached_property
+    def knows_words(self) -> bool:
+        model = self._model
+        return model is not None and any(one.knows_words for one in parts_of(model))
+
+    def direction(self, words: Words) -> FloatArray:
+        widths = self._view.widths(self.table.dimension)
+        return self._view.direction(text_direction(words, self._model, widths))
 
     def ever_had(self, identifier: int) -> bool:
         return 0 < identifier < self.store.about.next_id

@@ -60,10 +60,11 @@ class Actors:
         group.carry_out("make", [(make, first, last, *stored) for first, last in cut])
         self._groups[key] = group
 
-    def build(self, key: int, base: int, make: bytes) -> None:
+    def build(self, key: int, base: int, makes: Sequence[bytes]) -> None:
+        """Make an object of one of another group in each actor, in the way of each."""
         group = _Group(key, self._groups[base].shards)
         self._groups[key] = group
-        group.carry_out("build", [(base, make)] * len(group.shards))
+        group.carry_out("build", [(base, make) for make in makes])
 
     def tell(self, key: int, order: str, args: bytes, kwargs: bytes) -> None:
         group = self._groups[key]

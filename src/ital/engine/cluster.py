@@ -19,6 +19,7 @@ from ital.engine.group import ClusterError, Engine, Group
 from ital.engine.mapped import Mapped
 from ital.engine.messages import pickled
 from ital.engine.threads import cores
+from ital.gaussian import FloatArray
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -103,8 +104,15 @@ class _Remote(Group[T]):
     def build(
         self, make: Callable[Concatenate[T, P], U], *args: P.args, **kwargs: P.kwargs
     ) -> Group[U]:
-        group: _Remote[U] = _Remote(self.cut, self._driver, self)
-        self._driver.ask("build", group.key, self.key, pickled((make, args, kwargs)))
+        return self._built([pickled((make, args, kwargs))] * len(self))
+
+    def deal(self, make: Callable[..., U], array: FloatArray, *args: Any) -> Group[U]:
+        return self._built([pickled((make, (array[i:j], *args), {})) for i, j in self.cut])
+
+    def _built(self, makes: list[bytes]) -> Group[Any]:
+        """By what each actor is to make its object of, and how."""
+        group: _Remote[Any] = _Remote(self.cut, self._driver, self)
+        self._driver.ask("build", group.key, self.key, makes)
         return group
 
     def _ask(

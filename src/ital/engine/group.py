@@ -110,6 +110,13 @@ class Group(ABC, Generic[T]):
         """Objects that are made of these, each beside the one that it is made of."""
 
     @abstractmethod
+    def deal(self, make: Callable[..., U], array: FloatArray, *args: Any) -> Group[U]:
+        """The same, ``make(one of these, its part of the array, *args)`` for each.
+
+        The array has a number for each image.
+        """
+
+    @abstractmethod
     def _ask(
         self, question: str, args: Sequence[Any], asked: list[tuple[int, dict[str, Any]]]
     ) -> list[Any]:
@@ -139,6 +146,11 @@ class _Local(Group[T]):
         self, make: Callable[Concatenate[T, P], U], *args: P.args, **kwargs: P.kwargs
     ) -> Group[U]:
         return _Local(self.cut, [make(member, *args, **kwargs) for member in self._members])
+
+    def deal(self, make: Callable[..., U], array: FloatArray, *args: Any) -> Group[U]:
+        parts = (array[first:last] for first, last in self.cut)
+        pairs = zip(self._members, parts, strict=True)
+        return _Local(self.cut, [make(member, part, *args) for member, part in pairs])
 
     def _ask(
         self, question: str, args: Sequence[Any], asked: list[tuple[int, dict[str, Any]]]

@@ -49,7 +49,7 @@ class Round(Generic[Q]):
 
 def feedback_rounds(
     search: S,
-    query: int,
+    query: int | None,
     relevance: npt.ArrayLike,
     quality: Callable[[S], Q],
     rounds: int = 10,
@@ -58,12 +58,14 @@ def feedback_rounds(
 ) -> Iterator[Round[Q]]:
     """The state after the query, with no questions, and then after each round of feedback.
 
-    Rounds end early when nothing is left to ask about.
+    Without a query it is up to the search to have something to begin with. Rounds end early when
+    nothing is left to ask about.
     ``relevance`` is the truth about every image of the pool: 1, -1, or 0 for unnameable.
     """
     truth = np.asarray(relevance)
     user = user or SimulatedUser(UserModel())
-    search.query(relevant=[query])
+    if query is not None:
+        search.query(relevant=[query])
     nothing = np.empty(0, dtype=np.int64)
     yield Round(nothing, nothing, quality(search), 0.0)
     for _ in range(rounds):

@@ -73,6 +73,8 @@ class SearchRow(Base):
     name: Mapped[str]
     settings: Mapped[dict[str, Any]] = mapped_column(JSON)
     seed: Mapped[int]
+    text: Mapped[str | None] = mapped_column(default=None)
+    """The words that it began with."""
     revision: Mapped[int] = mapped_column(default=1)
     position: Mapped[int] = mapped_column(default=1)
     """Events that count; those after it were undone."""

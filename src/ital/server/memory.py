@@ -8,7 +8,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from ital import census, insight
 from ital.audit import Audit
 from ital.checks import Identifier, IntArray
 from ital.collection import Collection
+from ital.collection.shelf import ModelError
 from ital.engine import ClusterError
 from ital.gaussian import FloatArray
+from ital.groups import Groups
 from ital.history import Asked
 from ital.insight import Threshold
 from ital.intervals import Estimate
@@ -47,6 +50,8 @@ class Live:
     scale: float | None
     """The length scale that was asked for."""
     revision: int
+    text_problem: str | None = None
+    """Why the words that it began with do not count, if they do not."""
     batch: IntArray | None = None
     audit: tuple[int, Audit] | None = None
     """With the revision at which it began. It outlives changes of the search."""
@@ -92,6 +97,7 @@ class Live:
         """What it holds beyond the features, about: rows of eight bytes for each label."""
         asked = 0 if self.batch is None else len(self.batch)
         rows = len(self.search.model.labels) + asked + 7 + (self.audit is not None)
+        rows += 2 * bool(self.search.text)  # scores as they are, and standardised
         return 8 * len(self.search) * rows + 4 * census.DRAWS * census.IMAGES
 
 
@@ -220,7 +226,7 @@ class Memory:
             raise UnknownError(f"there is no audit of search {opened.row.id}")
         if live.audit is None or live.audit[0] != kept.revision:
             events = [EventRow(**event) for event in kept.events]
-            search = begun(kept.settings, opened.row.seed, live.collection)
+            search, _ = _begun(kept.settings, opened.row, live.collection)
             with self._turn:
                 lead(search, kept.settings, events, opened.vectors)
                 if not search.model.is_informed:
@@ -248,11 +254,11 @@ class Memory:
         live, scale = slot.live, schemas.Settings(**row.settings).length_scale
         if live is None or live.collection is not collection or live.scale != scale:
             groups = self.served(row.collection).groups(collection)
-            search = begun(row.settings, row.seed, collection, groups)
-            return Live(search, collection, scale, revision=-1)
+            search, problem = _begun(row.settings, row, collection, groups)
+            return Live(search, collection, scale, revision=-1, text_problem=problem)
         if live.revision == row.revision:
             return live
-        return Live(live.search, collection, scale, revision=-1, audit=live.audit)
+        return replace(live, revision=-1, batch=None)
 
     def _replay(self, slot: _Slot, opened: Opened) -> None:
         """Come to where the events lead."""
@@ -284,6 +290,19 @@ class Memory:
 
     def _count(self) -> None:
         SEARCHES_IN_MEMORY.set(sum(slot.live is not None for slot in self._slots.values()))
+
+
+def _begun(
+    settings: Mapping[str, Any],
+    row: SearchRow,
+    collection: Collection,
+    groups: Groups | None = None,
+) -> tuple[Search, str | None]:
+    """A search with the words that it began with, or without them and why."""
+    try:
+        return begun(settings, row.seed, row.text, collection, groups), None
+    except ModelError as error:  # the pictures are described by another one, or its files have gone
+        return begun(settings, row.seed, None, collection, groups), str(error)
 
 
 def _digest(audit: Audit, collection: Collection) -> str:

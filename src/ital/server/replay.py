@@ -23,18 +23,22 @@ def searched(
     session: Session, row: SearchRow, collection: Collection, groups: Groups | None = None
 ) -> Search:
     """The search of a row, over the collection that it is of."""
-    search = begun(row.settings, row.seed, collection, groups)
+    search = begun(row.settings, row.seed, row.text, collection, groups)
     events = events_of(session, row)[: row.position]
     lead(search, row.settings, events, vectors_of(session, events, row.collection, collection))
     return search
 
 
 def begun(
-    settings: Mapping[str, Any], seed: int, collection: Collection, groups: Groups | None = None
+    settings: Mapping[str, Any],
+    seed: int,
+    text: str | None,
+    collection: Collection,
+    groups: Groups | None = None,
 ) -> Search:
-    """A search to which nothing was said yet."""
+    """A search to which nothing was said yet but the words that it begins with, if any."""
     scale = schemas.Settings(**settings).length_scale
-    return Search(collection.pool, length_scale=scale, seed=seed, groups=groups)
+    return collection.search(text, length_scale=scale, seed=seed, groups=groups)
 
 
 def lead(

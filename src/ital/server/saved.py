@@ -12,9 +12,11 @@ from sqlalchemy.orm import Session
 
 from ital import savefile, strategies
 from ital.collection import Collection
+from ital.collection.words import Words
 from ital.gaussian import FloatArray
 from ital.history import Event
 from ital.savefile import SavedSearch
+from ital.scores import Scores
 from ital.search import Search
 from ital.server import schemas
 from ital.server.database import EventRow, SearchRow, UploadRow
@@ -31,13 +33,16 @@ _LARGEST = 2**53
 def read(data: bytes, collection: Collection) -> SavedSearch:
     """A saved search of a collection, if it can be gone on with here."""
     try:
-        saved = savefile.parse(data, "the file", collection.pool)
+        words = savefile.words(data)
+        prior = collection.scores(words) if words else None
+        scores = None if prior is None else Scores(prior, len(collection))
+        saved = savefile.parse(data, "the file", collection.pool, scores=scores)
         with savefile.broken_if_it_fails("the file"):
-            Search(collection.pool, **saved.settings).replay(saved.events)
+            Search(collection.pool, **saved.settings, prior=prior).replay(saved.events)
     except ValueError as error:
         raise RefusedError(str(error)) from error
     labels = {image: label for event in saved.events for image, label in event.labels.items()}
-    if not any(labels.values()):
+    if not words and not any(labels.values()):
         raise RefusedError("a search needs at least one picture to begin with")
     for image in labels:
         if image > _LARGEST or (image >= 0 and not collection.ever_had(image)):
@@ -69,6 +74,15 @@ def settings_of(saved: SavedSearch, collection: Collection) -> schemas.Settings:
     except ValidationError as error:
         problem = error.errors()[0]
         raise RefusedError(f"{problem['loc'][-1]}: {problem['msg']}") from error
+
+
+def text_of(saved: SavedSearch) -> str | None:
+    """The line of words that a saved search began with."""
+    phrases = saved.settings.get("text") or ()
+    line = ", ".join(phrases)
+    if phrases and list(Words.of(line).phrases) != list(phrases):
+        raise RefusedError(f"text must have no commas within its phrases, got {phrases!r}")
+    return line or None
 
 
 def add_events(

@@ -55,6 +55,12 @@ Name = Annotated[
     AfterValidator(_check_name),
     Field(json_schema_extra={"pattern": f"^{_NAME}$"}),
 ]
+Words = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=1000),
+    AfterValidator(_check_name),
+    Field(json_schema_extra={"pattern": f"^{_NAME}$"}),
+]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Layout = Literal["folders", "coco", "imagefolder"]
 Conflicts = Literal["skip", "first"]
@@ -94,6 +100,8 @@ class CollectionInfo(Schema):
     skipped: int
     can_embed: bool
     """Whether pictures from outside can be asked for."""
+    knows_words: bool
+    """Whether searches can begin with words."""
     indexing: Indexing
 
 
@@ -162,7 +170,7 @@ class Duplicate(Keyed):
 
 
 class SearchCreate(Keyed):
-    """A new search, from pictures of the collection, or from outside."""
+    """A new search, from pictures of the collection, or from outside, and from words."""
 
     collection: Key
     name: Name | None = None
@@ -170,6 +178,9 @@ class SearchCreate(Keyed):
     irrelevant: Annotated[list[Identifier], Field(max_length=1000)] = []
     uploads: Annotated[list[Key], Field(max_length=100)] = []
     """Uploaded pictures, all of them relevant."""
+    text: Words | None = None
+    """What is looked for, in words: phrases with commas in between, and "not" before those that
+    tell what is not. With pictures or without."""
     settings: Settings = Settings()
 
 
@@ -199,6 +210,8 @@ class SearchInfo(Schema):
     """The first relevant picture of the collection, to show."""
     cover_upload: str | None
     """The first uploaded picture, to show if there is no other."""
+    text: str | None
+    """The words that it began with."""
 
 
 class Progress(Schema):
@@ -230,6 +243,8 @@ class SearchState(SearchInfo):
     """Where the search stands, in a sentence."""
     audit: bool
     """Whether an audit of it was begun, and not ended."""
+    text_problem: str | None
+    """Why the words do not count, if they do not."""
 
 
 class Change(Schema):
@@ -419,6 +434,8 @@ class Explanation(Schema):
     probability: float
     mean: float
     influences: list[Influence]
+    words: float | None
+    """The part of the words that the search began with, in the same measure as the shares."""
 
 
 class ClassInfo(Schema):

@@ -20,7 +20,7 @@ from ital.answers import Answer
 from ital.checks import Identifier
 from ital.collection import Collection
 from ital.groups import Groups
-from ital.history import Asked, outside
+from ital.history import Asked, Event, outside
 from ital.server import saved, schemas, views
 from ital.server.database import (
     AuditRow,
@@ -98,10 +98,12 @@ class Searches:
                     raise UnknownError(f"there is no picture {identifier}")
                 if labels.setdefault(str(identifier), label) != label:
                     raise RefusedError(f"picture {identifier} cannot be relevant and irrelevant")
+        called = request.name or (request.text or "")[:200].strip()
         uploads = {str(outside(place)): name for place, name in enumerate(request.uploads)}
         labels |= dict.fromkeys(uploads, 1)
-        if not labels:
-            raise RefusedError("a search needs at least one picture to begin with")
+        if not labels and request.text is None:
+            raise RefusedError("a search needs words or at least one picture to begin with")
+        _check_words(collection, request.text)
 
         def begin(session: Session, row: SearchRow) -> None:
             for name in uploads.values():
@@ -110,14 +112,14 @@ class Searches:
                     raise RefusedError(
                         "the collection is described by another model since the upload"
                     )
-            row.name = request.name or _new_name(session, row.collection)
+            row.name = called or _new_name(session, row.collection)
             session.add(row)
             session.flush()
             session.add(
                 EventRow(search=row.id, number=1, kind="query", labels=labels, uploads=uploads)
             )
 
-        row = _new_row(request.collection, request.settings)
+        row = _new_row(request.collection, request.settings, request.text)
         return self._begin(row, request, "create", begin)
 
     def begin_with(
@@ -143,19 +145,22 @@ class Searches:
         """A new search of what the library saved, with all that can be undone."""
         collection = self.memory.require(request.collection)
         found = saved.read(data, collection)
+        # A search that begins with words may have been told nothing yet.
+        events = found.events or [Event("query", {})]
 
         def begin(session: Session, row: SearchRow) -> None:
             row.name = request.name or _new_name(session, row.collection)
             session.add(row)
             session.flush()
-            saved.add_events(session, row, found.events, collection)
+            saved.add_events(session, row, events, collection)
 
         row = SearchRow(
             collection=request.collection,
             settings=saved.settings_of(found, collection).model_dump(),
             seed=found.settings["seed"] % 2**31,
+            text=saved.text_of(found),
             revision=1,
-            position=len(found.events),
+            position=len(events),
         )
         return self._begin(row, request, "load", begin)
 
@@ -172,7 +177,7 @@ class Searches:
             of = search_of(session, search, change=True)
             self.memory.require(of.collection)
             row.name = f"{of.name} (copy)"[:200]
-            for column in ("collection", "settings", "seed", "revision", "position"):
+            for column in ("collection", "settings", "seed", "text", "revision", "position"):
                 setattr(row, column, getattr(of, column))
             session.add(row)
             session.flush()
@@ -334,7 +339,7 @@ def learn(
 ) -> None:
     """Add a round of answers, to an audit or not, or examples, in the place of what was undone."""
     before = said(session, row)
-    if any(before.values()) and not any((before | labels).values()):
+    if row.text is None and any(before.values()) and not any((before | labels).values()):
         raise RefusedError("one picture must stay a yes or a no: all would be unsure")
     undone = (EventRow.search == row.id, EventRow.number > row.position)
     session.execute(delete(EventRow).where(*undone))
@@ -378,14 +383,23 @@ def _check(settings: schemas.Settings) -> None:
         raise RefusedError(f"strategy must be one of {known}, got {settings.strategy!r}")
 
 
-def _new_row(collection: str, settings: schemas.Settings) -> SearchRow:
+def _new_row(collection: str, settings: schemas.Settings, text: str | None = None) -> SearchRow:
     return SearchRow(
         collection=collection,
         settings=settings.model_dump(),
         seed=secrets.randbits(31),
+        text=text,
         revision=1,
         position=1,
     )
+
+
+def _check_words(collection: Collection, text: str | None) -> None:
+    try:
+        if text is not None:
+            collection.direction(text)
+    except ValueError as error:
+        raise RefusedError(str(error)) from error
 
 
 def _new_name(session: Session, collection: str) -> str:

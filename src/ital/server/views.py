@@ -36,6 +36,7 @@ def info(row: SearchRow, events: list[EventRow]) -> schemas.SearchInfo:
         irrelevant=sum(label == -1 for label in labels.values()),
         cover=next((int(image) for image in relevant if int(image) >= 0), None),
         cover_upload=next((uploads[image] for image in relevant if image in uploads), None),
+        text=row.text,
     )
 
 
@@ -51,6 +52,7 @@ def state(opened: Opened) -> schemas.SearchState:
             "progress": _progress(opened),
             "outlook": live.outlook,
             "summary": _summary(live),
+            "text_problem": live.text_problem,
         }
     )
 
@@ -68,6 +70,7 @@ def acknowledged(row: SearchRow, events: list[EventRow], audit: bool) -> schemas
         outlook=None,
         summary="This search is learning what was said.",
         audit=audit,
+        text_problem=None,
     )
 
 
@@ -110,6 +113,8 @@ def standing(relevant: Estimate) -> dict[str, float]:
 def _summary(live: Live) -> str:
     """Where the search stands, in a sentence."""
     if not live.search.model.is_informed:
+        if live.text_problem is not None:
+            return "The words that this search began with do not count any more."
         return "The pictures that this search began with have gone."
     relevant, change = live.relevant, live.outlook
     if relevant is None:
@@ -268,7 +273,8 @@ def explanation(opened: Opened, picture: int) -> schemas.Explanation:
     if place is None:
         raise UnknownError(f"there is no picture {picture}")
     parts = live.search.explain(picture) if model.is_informed else {}
-    total = sum(abs(part) for part in parts.values()) or 1.0
+    words = _by_words(live, place, sum(parts.values()))
+    total = sum(abs(part) for part in (*parts.values(), words)) or 1.0
     labels = {image: label for one in opened.counted for image, label in one.labels.items()}
     uploads = {image: name for one in opened.counted for image, name in one.uploads.items()}
     influences = [
@@ -285,6 +291,20 @@ def explanation(opened: Opened, picture: int) -> schemas.Explanation:
         probability=float(ranking.probabilities[rank]),
         mean=float(ranking.means[rank]),
         influences=influences,
+        words=words / total if live.search.text else None,
+    )
+
+
+def _by_words(live: Live, place: int, labels: float) -> float:
+    """What words add to the mean of a picture: all that neither the labels do nor what is common.
+
+    What answers have told of how far words are to be trusted is in the part of the labels.
+    """
+    model = live.search.model
+    if not live.search.text:
+        return 0.0
+    return float(
+        model.moments(np.array([place]))[0][0] - model.prior.mean + model.belief.border - labels
     )
 
 

@@ -28,6 +28,7 @@ def _info(served: ServedCollection) -> schemas.CollectionInfo:
         version=0 if current is None else zlib.crc32(repr(current.source.state).encode()),
         skipped=len(served.skipped),
         can_embed=current is not None and current.can_embed,
+        knows_words=current is not None and current.knows_words,
         indexing=schemas.Indexing(**vars(served.run)),
     )
 

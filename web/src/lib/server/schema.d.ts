@@ -935,6 +935,8 @@ export interface components {
             skipped: number;
             /** Can Embed */
             can_embed: boolean;
+            /** Knows Words */
+            knows_words: boolean;
             indexing: components["schemas"]["Indexing"];
         };
         /**
@@ -976,6 +978,8 @@ export interface components {
             mean: number;
             /** Influences */
             influences: components["schemas"]["Influence"][];
+            /** Words */
+            words: number | null;
         };
         /** History */
         History: {
@@ -1190,7 +1194,7 @@ export interface components {
         };
         /**
          * SearchCreate
-         * @description A new search, from pictures of the collection, or from outside.
+         * @description A new search, from pictures of the collection, or from outside, and from words.
          */
         SearchCreate: {
             /** Key */
@@ -1214,6 +1218,8 @@ export interface components {
              * @default []
              */
             uploads: string[];
+            /** Text */
+            text?: string | null;
             /**
              * @default {
              *       "batch": 4,
@@ -1260,6 +1266,8 @@ export interface components {
             cover: number | null;
             /** Cover Upload */
             cover_upload: string | null;
+            /** Text */
+            text: string | null;
         };
         /**
          * SearchState
@@ -1294,6 +1302,8 @@ export interface components {
             cover: number | null;
             /** Cover Upload */
             cover_upload: string | null;
+            /** Text */
+            text: string | null;
             settings: components["schemas"]["Settings"];
             /** Learning */
             learning: boolean;
@@ -1311,6 +1321,8 @@ export interface components {
             summary: string;
             /** Audit */
             audit: boolean;
+            /** Text Problem */
+            text_problem: string | null;
         };
         /**
          * Settings

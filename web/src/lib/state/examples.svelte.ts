@@ -1,6 +1,6 @@
-/** Pictures that were marked while browsing, to start a search with. */
+/** Pictures that were marked while browsing, and words that were typed, to start a search with. */
 import { load, store } from "../storage/browserStorage";
-import type { Picture } from "../server/types";
+import type { NewSearch, Picture } from "../server/types";
 
 export interface Example {
   picture: Picture;
@@ -8,6 +8,7 @@ export interface Example {
 }
 
 export class Examples {
+  text = $state("");
   #list = $state.raw<readonly Example[]>([]);
   #key: string;
 
@@ -36,6 +37,11 @@ export class Examples {
 
   get irrelevant(): number[] {
     return this.#list.filter((example) => !example.relevant).map((example) => example.picture.id);
+  }
+
+  /** All of it, as a search begins with it. */
+  get query(): Pick<NewSearch, "relevant" | "irrelevant" | "text"> {
+    return { relevant: this.relevant, irrelevant: this.irrelevant, text: this.text.trim() || null };
   }
 
   of(id: number): boolean | undefined {

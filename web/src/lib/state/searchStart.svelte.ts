@@ -56,7 +56,9 @@ class Start {
       const state = await create();
       this.busy = "";
       freshSearch.put(state);
-      Examples.of(state.collection).clear();
+      const examples = Examples.of(state.collection);
+      examples.clear();
+      examples.text = "";
       router.go(searchHash(state.id));
     } catch (error) {
       this.busy = "";

@@ -38,4 +38,14 @@ describe("Examples", () => {
     expect(new Examples("d").list).toEqual([]);
     expect(sessionStorage).toHaveLength(0);
   });
+
+  it("begin a search together with words, which stay when pictures are let go", () => {
+    const examples = Examples.of("g");
+    examples.mark(picture(1), true);
+    examples.mark(picture(2), false);
+    expect(examples.query).toEqual({ relevant: [1], irrelevant: [2], text: null });
+    examples.text = " a red circle ";
+    examples.clear();
+    expect(examples.query).toEqual({ relevant: [], irrelevant: [], text: "a red circle" });
+  });
 });
