@@ -95,7 +95,7 @@ def _updated(store: Store, table: Table, known: Stacks) -> Stacks:
     vectors = mapped.embeddings(store, table, ids).vectors
     with one_blas_thread():
         least = least_cosine(hashes, hashed, vectors)
-    stacked = Stacked(hashes, hashed, vectors, least, _difference(table, ids))
+    stacked = Stacked(hashes, hashed, vectors, least, _difference(store, table, ids))
     # What is settled stays so: a picture that is as it was, around a centre that is, too.
     places = np.searchsorted(ids, known.ids)
     stays = np.append(ids, -1)[places] == known.ids
@@ -113,12 +113,13 @@ def _updated(store: Store, table: Table, known: Stacks) -> Stacks:
     return Stacks(ids, contents, ids[stacked.centres], least)
 
 
-def _difference(table: Table, ids: IntArray) -> Callable[[int, int], float]:
+def _difference(store: Store, table: Table, ids: IntArray) -> Callable[[int, int], float]:
     """By how much the miniatures of two rows differ, which are made of their thumbnails."""
+    addresses = mapped.pictures(store, table)["address"]
 
     @functools.lru_cache(_KEPT)
     def small(row: int) -> Miniature | None:
-        content = table.thumbnail(int(ids[row]))
+        content = table.thumbnail(int(ids[row]), addresses[row].as_py())
         return None if content is None else miniature(content)
 
     def differ(row: int, other: int) -> float:
