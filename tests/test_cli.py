@@ -103,7 +103,7 @@ class TestCollections:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (("--model", "none.onnx"), "lite0, lite1 or an ONNX file"),
+            (("--model", "none.onnx"), "or an ONNX file, got 'none.onnx'"),
             (("--size", 300), "need --model"),
             (("--crop", 0.5), "need --model"),
             (("--size", 300, "--model", "lite0"), "comes with its size"),
