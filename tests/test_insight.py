@@ -90,24 +90,32 @@ def test_what_is_taken_gains_what_it_holds_more_in_the_mean(search, user, thresh
     assert found.gain == pytest.approx(expected, abs=0.1)
     assert found.relevant == pytest.approx(before[batch].sum())
     assert found.asked == 2
+    told = sum(label is True for label in search.labels.values())
+    assert found.left == pytest.approx(before.sum() - told)
 
 
 def test_advice_in_words(search):
-    found = insight.Advice(4, 1.6, 2.5)
+    found = insight.Advice(4, 1.6, 30.0, 2.5)
     assert found.questions(8) == 20, "two fifths of the questions find one"
     assert found.sentence == (
         "About 1.6 of the next 4 questions will be matches, so that 10 more take about 25; "
         "what you would take will gain about 2.5 matches."
     )
-    never = insight.Advice(4, 0.0, -0.3)
+    never = insight.Advice(4, 0.0, 30.0, -0.3)
     assert never.questions(1) is None
-    assert insight.Advice(4, 5e-324, 0.0).questions(1) is None
+    assert insight.Advice(4, 5e-324, 30.0, 0.0).questions(1) is None
     assert never.sentence == (
         "About 0.0 of the next 4 questions will be matches; "
         "what you would take will lose about 0.3 matches."
     )
+    few = insight.Advice(4, 1.6, 7.2, 2.5)
+    assert few.questions(7) == 18
+    assert few.questions(8) is None, "there are not so many"
+    assert few.sentence.startswith(
+        "About 1.6 of the next 4 questions will be matches, of about 7 that are left to find;"
+    )
     for little in (0.049, -0.049):
-        sentence = insight.Advice(4, 1.6, little).sentence
+        sentence = insight.Advice(4, 1.6, 30.0, little).sentence
         assert sentence.endswith("; what you would take will hardly change.")
     with pytest.raises(ValueError, match="more must be a whole number of at least 1, got 0"):
         found.questions(0)

@@ -114,19 +114,28 @@ class Advice:
     """Questions of the batch."""
     relevant: float
     """Images of the batch that are expected to be relevant."""
+    left: float
+    """Relevant images that are expected among all that nothing was said of."""
     gain: float
     """Relevant images that the set above the threshold is expected to gain, or to lose."""
 
     def questions(self, more: int) -> int | None:
-        """For so many more relevant images, if batches go on like this; ``None`` for never."""
+        """For so many more relevant images, if batches go on like this; ``None`` for never.
+
+        There may not be so many.
+        """
         more = checks.whole_number(more, "more", least=1)
         wanted = more * self.asked / self.relevant if self.relevant else math.inf
+        if more > self.left:
+            return None
         return None if math.isinf(wanted) else math.ceil(wanted)
 
     @property
     def sentence(self) -> str:
         told = f"About {self.relevant:.1f} of the next {self.asked} questions will be matches"
-        if (ten := self.questions(_MORE)) is not None:
+        if self.left < _MORE:
+            told += f", of about {self.left:.0f} that are left to find"
+        elif (ten := self.questions(_MORE)) is not None:
             told += f", so that {_MORE} more take about {ten:,}"
         if abs(self.gain) < _LITTLE:
             return f"{told}; what you would take will hardly change."
@@ -152,7 +161,10 @@ def advice(search: Search, batch: IntArray, threshold: float) -> Advice | None:
         return kept
 
     gain = float(times @ held(after) / times.sum() - held(before))
-    return Advice(len(batch), float(search.model.probabilities(_rows(search, batch)).sum()), gain)
+    found = sum(answer is True for answer in search.answers.values())
+    left = max(0.0, float(search.census().sums[-1]) - found)
+    likely = float(search.model.probabilities(_rows(search, batch)).sum())
+    return Advice(len(batch), likely, left, gain)
 
 
 @one_blas_thread()

@@ -333,6 +333,8 @@ class Advice(Schema):
     asked: int
     relevant: float
     """Questions that are expected to be about a match."""
+    left: float
+    """Matches that are expected among all pictures that nothing was said of."""
     gain: float
     """Matches that are expected to come to the pictures above the threshold, or to leave them."""
     sentence: str

@@ -779,6 +779,8 @@ export interface components {
             asked: number;
             /** Relevant */
             relevant: number;
+            /** Left */
+            left: number;
             /** Gain */
             gain: number;
             /** Sentence */
