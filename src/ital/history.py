@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
-
-import numpy as np
 
 from ital.answers import Answer
 from ital.checks import Identifier
@@ -68,23 +66,6 @@ def labels_of(answers: Any, pool: Pool) -> dict[Identifier, int]:
         pool.identifier(image, "image"): Answer.of(said, f"the answer to image {image}").number
         for image, said in answers.items()
     }
-
-
-def examples_of(examples: Any, name: str) -> list[Any]:
-    """Single examples: whole numbers for images of the pool, arrays for vectors from outside."""
-    if isinstance(examples, np.ndarray) and examples.ndim == 0:
-        examples = examples.item()
-    if isinstance(examples, (int, np.integer)):
-        return [examples]
-    if isinstance(examples, (str, bytes, Mapping)) or not isinstance(examples, Iterable):
-        raise TypeError(f"{name} must be indices or vectors, got {examples!r}")
-    parts = list(examples)
-    if parts and all(isinstance(part, (float, np.floating)) for part in parts):
-        parts = [parts]  # numbers that are not whole are one vector
-    try:
-        return [p if isinstance(p, (int, np.integer)) else np.asanyarray(p) for p in parts]
-    except ValueError as error:
-        raise ValueError(f"{name} must be indices or vectors, got {examples!r}") from error
 
 
 @dataclass
