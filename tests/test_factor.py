@@ -10,7 +10,7 @@ from generators import seeds
 from ital.factor import Factor, substitute
 from ital.kernel import Kernel
 from ital.pool import Pool
-from ital.prior import Covariance
+from ital.prior import Covariance, Points
 
 NOISES = st.sampled_from([1e-6, 0.1])
 
@@ -20,7 +20,7 @@ def observed(count: int, seed: int, noise: float) -> tuple[Factor, np.ndarray]:
     vectors = np.random.default_rng(seed).standard_normal((count, 3))
     vectors[1::7], vectors[2::7] = vectors[0], vectors[0] + 1e-4
     factor = Factor(Covariance(Pool(vectors), Kernel(1.0, noise=noise)), 3)
-    factor.extend(vectors, np.full(count, noise))
+    factor.extend(Points.of(vectors), np.full(count, noise))
     squared = ((vectors[:, None] - vectors) ** 2).sum(-1)
     return factor, np.exp(-squared / 2) + noise * np.eye(count)
 
