@@ -67,7 +67,7 @@ def test_at_the_same_time(indexed, address, what):
                 return server.searches.create(request)
         else:
             search = server.searches.create(request)
-            answers = schemas.Answers(revision=1, key="again", answers={2: "no"})
+            answers = schemas.SearchAnswers(revision=1, key="again", answers={2: "no"})
 
             def act(_: int) -> schemas.SearchState:
                 return server.searches.answer(search.id, answers)

@@ -39,6 +39,9 @@ from ital.server.problems import RefusedError, UnknownError
 from ital.server.replay import begun, lead, vectors_of
 from ital.server.served import ServedCollection
 
+_PATIENCE = 0.3
+"""Seconds that an answer waits for a search that is at work, to note how it was asked about."""
+
 
 @dataclass
 class Live:
@@ -202,17 +205,23 @@ class Memory:
     ) -> dict[Identifier, Asked]:
         """How it comes to answers at a revision, if what is in memory is at that; else nothing.
 
-        Nothing is rebuilt for it, nor does a cluster that fails keep an answer from being kept.
+        Nothing is rebuilt for it, nor does a cluster that fails keep an answer from being kept, or
+        whoever has the search learn what was said before.
         """
         with self._lock:
             slot = self._slots.get(search)
         if slot is None:
             return {}
-        with slot.lock, suppress(ClusterError):
+        if not slot.lock.acquire(timeout=_PATIENCE):
+            return {}
+        try:
             live = slot.live
             if live is not None and live.revision == revision:
                 pool, known = live.collection.pool, map(Identifier, images)
-                return live.search.how_asked([image for image in known if image in pool])
+                with suppress(ClusterError):
+                    return live.search.how_asked([image for image in known if image in pool])
+        finally:
+            slot.lock.release()
         return {}
 
     def audit(self, opened: Opened) -> tuple[Audit, str]:
