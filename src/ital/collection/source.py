@@ -18,6 +18,11 @@ from ital.collection.text import text_direction
 from ital.collection.words import Words
 from ital.gaussian import FloatArray
 
+_NO_MODEL = (
+    "embed needs the model that described the pictures, but their embeddings came from elsewhere: "
+    "give their own kind of vector to search.query"
+)
+
 
 class Source(ABC):
     """Pictures, and what is known of them.
@@ -63,14 +68,12 @@ class Source(ABC):
     @property
     def least_pixels(self) -> int:
         """What ``embed`` wants a picture to have on its shorter side."""
-        raise StoreError(
-            "embed needs the model that described the pictures, but their embeddings came from "
-            "elsewhere: give their own kind of vector to search.query"
-        )
+        raise StoreError(_NO_MODEL)
 
     def embed(self, image: Image.Image) -> Vectors:
         """The embedding of a picture from outside, upright and in RGB."""
-        raise NotImplementedError(f"{type(self).__name__} must say how it embeds {image!r}")
+        del image
+        raise StoreError(_NO_MODEL)
 
     @property
     def knows_words(self) -> bool:
