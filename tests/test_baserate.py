@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from dataclasses import replace
+from math import exp, inf, log, sqrt
 
 import numpy as np
 import pytest
@@ -35,8 +36,13 @@ def evidence(rng, answers: int, **more) -> Evidence:
     )
 
 
-def literal(seen: Evidence, median: float, spread: float) -> tuple[float, float]:
-    """Scale and border, the posterior written out number by number."""
+def literal(
+    seen: Evidence, median: float, spread: float, half_life: float = inf
+) -> tuple[float, float]:
+    """Scale and border, the posterior written out number by number.
+
+    An answer counts half as much as the one that came ``half_life`` answers after it.
+    """
     total = log_scale = border = 0.0
     for unit in SCALES:
         for b in BORDERS:
@@ -49,10 +55,11 @@ def literal(seen: Evidence, median: float, spread: float) -> tuple[float, float]
             )
             weight = exp(-0.5 * (log(max(seen.images * share, 1.0) / median) / spread) ** 2)
             weight *= exp(-0.5 * (b / 0.25) ** 2)
-            for y, m, v in zip(seen.answers, seen.answer_means, seen.answer_variances, strict=True):
+            told = zip(seen.answers, seen.answer_means, seen.answer_variances, strict=True)
+            for later, (y, m, v) in enumerate(reversed(list(told))):
                 right = float(ndtr(y * (m - b) / (s * sqrt(v))))
                 p = max(0.01, seen.p_mistake)
-                weight *= (1 - p) * right + p * (1 - right)
+                weight *= ((1 - p) * right + p * (1 - right)) ** (0.5 ** (later / half_life))
             total += weight
             log_scale += weight * log(s)
             border += weight * b
@@ -64,9 +71,37 @@ def test_the_posterior_is_what_it_says(seed, answers, p_mistake):
     seen = evidence(np.random.default_rng(seed), answers, p_mistake=p_mistake)
     posterior = Posterior.of(seen, None)
     assert posterior.weights.sum() == pytest.approx(1)
-    scale, border = literal(seen, 50.0, 1.0)
-    assert posterior.scale == pytest.approx(scale, rel=1e-6)
-    assert posterior.border == pytest.approx(border, abs=1e-6)
+    for weights, half_life in ((posterior.weights, inf), (posterior.recent_weights, 16.0)):
+        expected = literal(seen, 50.0, 1.0, half_life)
+        assert posterior.centre(weights) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_questions_go_by_all_answers_and_figures_by_recent_ones():
+    """Early surprises, and then forecasts that come true: the model is surer than it was."""
+    rng = np.random.default_rng(0)
+    surprises, later = np.tile([1.0, -1.0], 6), np.tile([1.0, -1.0], 10)
+    said = np.append(surprises, later)
+    means = np.append(-0.4 * surprises, 0.5 * later)
+    foretold = {"answer_means": means, "answer_variances": np.full(32, 0.2)}
+    seen = replace(evidence(rng, 32, **foretold), answers=said)
+    belief = Rare().belief(seen)
+    assert belief.told_scale < 0.8 * belief.scale
+    features = rng.standard_normal((300, 5))
+    search = Search(features, seed=0)
+    search.query(relevant=[3])
+    for _ in range(4):
+        search.answer({int(i): bool(features[i, 0] > 0.5) for i in search.suggest(4)})
+    model = search.model
+    assert model.belief.told_scale != model.belief.scale
+    process = model.mean + model.belief.border - model.belief.told_border
+    deviations = np.sqrt(model.variance / model.belief.scale * model.belief.told_scale)
+    rows = search.ranking().rows
+    told = ndtr(process / np.maximum(deviations, 1e-300))
+    np.testing.assert_allclose(model.told(), told, atol=1e-9)
+    assert search.results().probabilities.sum() == pytest.approx(told[rows].sum())
+    np.testing.assert_allclose(
+        model.probabilities(), ndtr(model.mean / np.sqrt(model.variance)), atol=1e-9
+    )
 
 
 def test_forecasts_are_those_of_a_model_that_had_seen_less(monkeypatch):

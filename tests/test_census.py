@@ -98,7 +98,7 @@ def test_the_root_of_nothing():
 
 
 def test_beliefs_are_drawn_as_often_as_they_are_likely():
-    belief = Belief(1.0, 0.0, (1.0, 4.0), (0.5, -0.5), (0.25, 0.75))
+    belief = Belief(scales=(1.0, 4.0), borders=(0.5, -0.5), weights=(0.25, 0.75))
     scales, borders = belief.draws(4000, np.random.default_rng(0))
     assert (scales == 4.0).mean() == pytest.approx(0.75, abs=0.03)
     assert ((scales == 4.0) == (borders == -0.5)).all()

@@ -70,7 +70,7 @@ def test_the_outlook_is_the_mean_over_all_answers(search, user, monkeypatch):
     monkeypatch.setattr(insight, "_DRAWS", 20_000)
     search.configure(user=user)
     batch = search.suggest(2)
-    before, expected = search.model.probabilities(), 0.0
+    before, expected = search.model.told(), 0.0
     for likely, after in outcomes(search, batch):
         expected += likely * np.abs(after - before).sum() / np.maximum(after, before).sum()
     assert insight.outlook(search, batch) == pytest.approx(expected, abs=0.01)
@@ -82,7 +82,7 @@ def test_what_is_taken_gains_what_it_holds_more_in_the_mean(search, user, thresh
     monkeypatch.setattr(insight, "_DRAWS", 20_000)
     search.configure(user=user)
     batch = search.suggest(2)
-    before = search.model.probabilities()
+    before = search.model.told()
     expected = -before[before >= threshold].sum()
     for likely, after in outcomes(search, batch):
         expected += likely * after[after >= threshold].sum()
@@ -133,7 +133,7 @@ def outcomes(search: ital.Search, batch: np.ndarray) -> Iterator[tuple[float, np
             for j in (0, 1)
         )
         mean, variance = learnt(search, dict(zip(batch.tolist(), answers, strict=True)))
-        yield likely, gaussian.positive_probability(mean, variance)
+        yield likely, gaussian.positive_probability(*search.model.belief.told(mean, variance))
 
 
 def learnt(search: ital.Search, answers: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:

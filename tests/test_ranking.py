@@ -22,7 +22,7 @@ def test_one_order_for_results_thresholds_and_exports(base_rate):
     assert results.ids.tolist() == ranking.rows[:17].tolist()
     np.testing.assert_array_equal(results.means, search.model.mean[results.ids])
     np.testing.assert_array_equal(results.probabilities, ranking.probabilities[:17])
-    assert ranking.probabilities.sum() == pytest.approx(search.model.probabilities().sum())
+    assert ranking.probabilities.sum() == pytest.approx(search.model.told().sum())
     for threshold in (0.0, 0.3, 0.9, 1.1):
         above = ranking.above(threshold)
         assert above == (ranking.probabilities >= threshold).sum()

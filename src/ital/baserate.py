@@ -57,6 +57,9 @@ _CAUTIOUS_PRIOR = 2 / 3
 _CAUTIOUS_ANSWERS = 1 / 4
 """Power of the likelihood in draws: four answers, which is a batch, count as one."""
 
+_HALF_LIFE = 16.0
+"""Answers after which one counts half in what is told: four batches of four."""
+
 _LEAST_DOUBT = 0.01
 """No answer is foretold more surely than that, so that one surprise does not decide all."""
 
@@ -92,6 +95,8 @@ class Posterior:
     """Logarithms, but for a constant: a row for each scale and a column for each border."""
     likelihood: FloatArray
     """Of all answers, likewise."""
+    recent: FloatArray
+    """The same with answers that count the less the older they are."""
 
     @staticmethod
     def of(evidence: Evidence, rate: float | None) -> Posterior:
@@ -106,12 +111,23 @@ class Posterior:
         certain = evidence.answers * (evidence.answer_means - b) / (s * deviations)
         p = np.clip(evidence.p_mistake, _LEAST_DOUBT, 1 - _LEAST_DOUBT)
         foretold = np.log(p + (1 - 2 * p) * special.ndtr(certain))
-        return Posterior(scales, prior, foretold.sum(axis=2))
+        later = np.arange(foretold.shape[2])[::-1]
+        recent = foretold @ 0.5 ** (later / _HALF_LIFE)
+        return Posterior(scales, prior, foretold.sum(axis=2), recent)
 
     @property
     def weights(self) -> FloatArray:
         """They sum up to 1."""
-        return self._weights(1.0, 1.0)
+        return self._weights(self.likelihood)
+
+    @property
+    def recent_weights(self) -> FloatArray:
+        """What probabilities are told by.
+
+        The first answers surprise a model that knows next to nothing. What is to be told is how
+        sure it is by now, of which the last ones are the better witnesses.
+        """
+        return self._weights(self.recent)
 
     @property
     def cautious_weights(self) -> FloatArray:
@@ -120,21 +136,16 @@ class Posterior:
         As forecasts, answers are not independent, and no kernel is right: taken at their face
         value, intervals of 80 % would hold the truth in half of all searches.
         """
-        return self._weights(_CAUTIOUS_PRIOR, _CAUTIOUS_ANSWERS)
+        return self._weights(_CAUTIOUS_ANSWERS * self.likelihood, _CAUTIOUS_PRIOR)
 
-    def _weights(self, prior: float, answers: float) -> FloatArray:
-        weights: FloatArray = special.softmax(prior * self.prior + answers * self.likelihood)
+    def _weights(self, likelihood: FloatArray, prior: float = 1.0) -> FloatArray:
+        weights: FloatArray = special.softmax(prior * self.prior + likelihood)
         return weights
 
-    @property
-    def scale(self) -> float:
-        """The geometric mean of s^2."""
-        return float(np.exp(2 * self.weights.sum(axis=1) @ np.log(self.scales)))
-
-    @property
-    def border(self) -> float:
-        """The mean of b."""
-        return float(self.weights.sum(axis=0) @ BORDERS)
+    def centre(self, weights: FloatArray) -> tuple[float, float]:
+        """The geometric mean of s^2, and the mean of b."""
+        scale = np.exp(2 * weights.sum(axis=1) @ np.log(self.scales))
+        return float(scale), float(weights.sum(axis=0) @ BORDERS)
 
 
 @dataclass(frozen=True)
@@ -184,7 +195,9 @@ class Rare(Prior):
         likely = weights > _UNLIKELY
         weights = weights[likely] / weights[likely].sum()
         pairs = (tuple(one.tolist()) for one in (scales[likely], borders[likely], weights))
-        return Belief(posterior.scale, sign * posterior.border, *pairs)
+        scale, border = posterior.centre(posterior.weights)
+        told_scale, told_border = posterior.centre(posterior.recent_weights)
+        return Belief(scale, sign * border, told_scale, sign * told_border, *pairs)
 
     def along_ranking(self, probabilities: FloatArray) -> FloatArray:
         """Never rising: neighbours that disagree with their order share their mean, so that sums

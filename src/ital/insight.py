@@ -163,7 +163,7 @@ def advice(search: Search, batch: IntArray, threshold: float) -> Advice | None:
     gain = float(times @ held(after) / times.sum() - held(before))
     found = sum(answer is True for answer in search.answers.values())
     left = max(0.0, float(search.census().sums[-1]) - found)
-    likely = float(search.model.probabilities(_rows(search, batch)).sum())
+    likely = float(search.model.told(_rows(search, batch)).sum())
     return Advice(len(batch), likely, left, gain)
 
 
@@ -176,8 +176,8 @@ def _foreseen(search: Search, batch: IntArray) -> tuple[FloatArray, FloatArray, 
     answers, times = np.unique(
         _answers(*model.joint(asked), search.user, rng), axis=0, return_counts=True
     )
-    after = gaussian.positive_probability(*model.foreseen(rows, asked, answers))
-    return model.probabilities(rows), after, times
+    foreseen = model.belief.told(*model.foreseen(rows, asked, answers))
+    return model.told(rows), gaussian.positive_probability(*foreseen), times
 
 
 def _rows(search: Search, batch: IntArray) -> IntArray:

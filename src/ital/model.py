@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -308,6 +309,10 @@ class RelevanceModel:
         """P(R = 1), eq. (5), of the pool or of some of its images."""
         return self.scores(gaussian.positive_probability, rows)
 
+    def told(self, rows: Rows | None = None) -> FloatArray:
+        """P(R = 1) as people are told it: how sure the model is, by the more recent answers."""
+        return self.scores(partial(_told, belief=self.belief), rows)
+
     @property
     def expected(self) -> float:
         """How many images of the pool are relevant: the sum of P(R = 1)."""
@@ -441,6 +446,10 @@ class RelevanceModel:
 
     def _whole(self, question: Callable[..., FloatArray]) -> FloatArray:
         return _read_only(self._shards.gather(question, None))
+
+
+def _told(mean: FloatArray, variance: FloatArray, belief: Belief) -> FloatArray:
+    return gaussian.positive_probability(*belief.told(mean, variance))
 
 
 def _read_only(array: FloatArray) -> FloatArray:

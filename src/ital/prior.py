@@ -335,12 +335,19 @@ class Belief:
 
     scale: float = 1.0
     border: float = 0.0
+    told_scale: float = 1.0
+    """The same as people are told of them: questions go by all answers, figures by recent ones."""
+    told_border: float = 0.0
     scales: tuple[float, ...] = (1.0,)
     """What else they may be, pair by pair: scales,"""
     borders: tuple[float, ...] = (0.0,)
     """borders,"""
     weights: tuple[float, ...] = (1.0,)
     """and how likely each pair is."""
+
+    def told(self, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Predictive means and variances as people are told of them."""
+        return mean + (self.border - self.told_border), variance * (self.told_scale / self.scale)
 
     def blurred(self, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance as they are told, with what is not known of scale and border in them.

@@ -31,7 +31,7 @@ class Ranking:
     def of(model: RelevanceModel) -> Ranking:
         mean = model.mean
         rows = largest(mean)
-        probabilities = model.prior.along_ranking(model.probabilities()[rows])
+        probabilities = model.prior.along_ranking(model.told()[rows])
         return Ranking(rows, mean[rows], probabilities)
 
     def __len__(self) -> int:

@@ -212,7 +212,7 @@ class Search:
         rng = np.random.default_rng([self._seed, len(self._history.events)])
         with one_blas_thread():
             batch = self.strategy.select(self.model, candidates, k, rng)
-            chances = self.model.probabilities(batch)
+            chances = self.model.told(batch)
         ids, name = pool.identifiers(batch), self.strategy.name
         self._asked = {
             Identifier(image): Asked(name, chance)
@@ -417,7 +417,7 @@ class Search:
         if own and self.model.is_informed:
             rows = np.array([self.model.pool.row(image) for image in own])
             with one_blas_thread():
-                chances = self.model.probabilities(rows).tolist()
+                chances = self.model.told(rows).tolist()
             asked |= {image: Asked(None, p) for image, p in zip(own, chances, strict=True)}
         return asked
 

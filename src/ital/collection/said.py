@@ -42,7 +42,7 @@ class Said:
 def said(collection: Collection, search: Search) -> list[Said]:
     """All that was said and not undone, in order."""
     pool = search.model.pool
-    chances = search.model.probabilities() if search.model.is_informed else None
+    chances = search.model.told() if search.model.is_informed else None
     last = {image: number for number, one in enumerate(search.events) for image in one.labels}
     rows, rounds = [], 0
     for number, event in enumerate(search.events):
