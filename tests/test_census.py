@@ -45,13 +45,14 @@ def test_the_variance_is_the_sum_over_pairs():
     assert drawn.var() == pytest.approx(expected, rel=0.25)
 
 
-def test_draws_of_all_images_are_whole_numbers():
-    search = clusters(60)
-    counted = search.census()
-    for first in (0, 1, 17, 60):
-        drawn = counted.relevant(first)
-        np.testing.assert_allclose(drawn, np.round(drawn), atol=1e-4)
-        assert ((drawn >= 0) & (drawn <= first)).all()
+def test_draws_are_whole_numbers():
+    """Of all images, where they are counted one by one, and of a sample that stands for them."""
+    for search in (clusters(600), clusters(60)):
+        counted = search.census()
+        for first in (0, 1, 17, 60, len(search)):
+            drawn = counted.relevant(first)
+            np.testing.assert_array_equal(drawn, np.round(drawn))
+            assert ((drawn >= 0) & (drawn <= first)).all()
     assert search.census() is counted, "once a change"
     search.answer({7: False})
     assert search.census() is not counted

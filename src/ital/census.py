@@ -3,13 +3,15 @@
 Relevance is correlated: where one image of a kind is relevant, the others are too. Sums over
 independent images would be far too sure. Hence whole configurations are drawn: scale and border
 from what is believed of them, and the process of a sample of images jointly. With I_i whether image
-i is relevant in a draw, p_i = P(R = 1) and c_i the chance of being in the sample, the sum of I over
-all images is taken to be
+i is relevant in a draw, q_i about how often it is in all of them, and c_i the chance of being in
+the sample, the sum of I over all images is taken to be
 
-    sum over all p_i + sum over the sample (I_i - p_i) / c_i,
+    sum over all q_i + sum over the sample (I_i - q_i) / c_i,
 
 to which images that are all but known add nothing. The chances grow with the deviation of I, which
-makes the variance of the second sum the least.
+makes the variance of the second sum the least. q is not P(R = 1) as people are told it, which has
+one scale and one border, those of the recent answers: what both differ by would be known of the
+sample only, and shift all draws alike.
 """
 
 from __future__ import annotations
@@ -49,20 +51,21 @@ class Census:
 
     sums: FloatArray
     """Of P(R = 1) of the first images of the ranking: of none, of one, of two, and so on."""
+    drawn_sums: FloatArray
+    """Of q, likewise."""
     places: IntArray
     """Of the images of the sample in the ranking, ascending."""
     chances: FloatArray
     """c of each of them."""
     excess: npt.NDArray[np.float32]
-    """The sum of (I - p) / c over the first images of the sample, shape (draws, 1 + images)."""
+    """The sum of (I - q) / c over the first images of the sample, shape (draws, 1 + images)."""
 
     @staticmethod
     def of(model: RelevanceModel, ranking: Ranking) -> Census:
         """The same for the same labels: chance is seeded with their number."""
         rng = np.random.default_rng(len(model.labels))
-        expected = ranking.probabilities
-        spread = model.scores(partial(_blurred_deviations, belief=model.belief))
-        places, chances = evenly(spread[ranking.rows], IMAGES)
+        blurred = model.scores(partial(_blurred, belief=model.belief))[ranking.rows]
+        places, chances = evenly(deviations(blurred), IMAGES)
         rows = ranking.rows[places]
         scales, borders = model.belief.draws(DRAWS, rng)
         mean, covariance = model.joint(rows, keep=False)
@@ -74,22 +77,28 @@ class Census:
             process = normal[lo:hi] @ lower.T
             process *= factors[lo:hi, None]
             process += mean + shifts[lo:hi, None]
-            surplus = ((process > 0) - expected[places]) / chances
+            surplus = ((process > 0) - blurred[places]) / chances
             np.cumsum(surplus, axis=1, out=excess[lo:hi, 1:])
 
         for_blocks(draw, DRAWS, _BLOCK)
-        return Census(np.append(0.0, np.cumsum(expected)), places, chances, excess)
+        sums, drawn = (_sums(one) for one in (ranking.probabilities, blurred))
+        return Census(sums, drawn, places, chances, excess)
 
     def relevant(self, first: int) -> FloatArray:
-        """How many of the first images of the ranking are relevant in each draw."""
+        """How many of the first images of the ranking are relevant in each draw: whole numbers."""
         sampled = np.searchsorted(self.places, first)
-        drawn: FloatArray = np.clip(self.sums[first] + self.excess[:, sampled], 0.0, first)
-        return drawn
+        drawn: FloatArray = np.rint(self.drawn_sums[first] + self.excess[:, sampled])
+        return drawn.clip(0.0, first)
 
 
-def _blurred_deviations(mean: FloatArray, variance: FloatArray, belief: Belief) -> FloatArray:
-    """Those of whether images are relevant, with what is not known of the belief in them."""
-    return deviations(gaussian.positive_probability(*belief.blurred(mean, variance)))
+def _blurred(mean: FloatArray, variance: FloatArray, belief: Belief) -> FloatArray:
+    """How likely images are relevant, with what is not known of the belief in it."""
+    return gaussian.positive_probability(*belief.blurred(mean, variance))
+
+
+def _sums(probabilities: FloatArray) -> FloatArray:
+    sums: FloatArray = np.append(0.0, np.cumsum(probabilities))
+    return sums
 
 
 def deviations(probabilities: FloatArray) -> FloatArray:
