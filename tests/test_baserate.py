@@ -41,8 +41,11 @@ def literal(
 ) -> tuple[float, float]:
     """Scale and border, the posterior written out number by number.
 
-    An answer counts half as much as the one that came ``half_life`` answers after it.
+    An answer counts half as much as the one that came ``half_life`` answers after it, and all
+    of them together as much as they are.
     """
+    counts = [0.5 ** (later / half_life) for later in reversed(range(len(seen.answers)))]
+    counts = [len(counts) * one / sum(counts) for one in counts]
     total = log_scale = border = 0.0
     for unit in SCALES:
         for b in BORDERS:
@@ -55,11 +58,11 @@ def literal(
             )
             weight = exp(-0.5 * (log(max(seen.images * share, 1.0) / median) / spread) ** 2)
             weight *= exp(-0.5 * (b / 0.25) ** 2)
-            told = zip(seen.answers, seen.answer_means, seen.answer_variances, strict=True)
-            for later, (y, m, v) in enumerate(reversed(list(told))):
+            told = zip(seen.answers, seen.answer_means, seen.answer_variances, counts, strict=True)
+            for y, m, v, count in told:
                 right = float(ndtr(y * (m - b) / (s * sqrt(v))))
                 p = max(0.01, seen.p_mistake)
-                weight *= ((1 - p) * right + p * (1 - right)) ** (0.5 ** (later / half_life))
+                weight *= ((1 - p) * right + p * (1 - right)) ** count
             total += weight
             log_scale += weight * log(s)
             border += weight * b
@@ -71,7 +74,7 @@ def test_the_posterior_is_what_it_says(seed, answers, p_mistake):
     seen = evidence(np.random.default_rng(seed), answers, p_mistake=p_mistake)
     posterior = Posterior.of(seen, None)
     assert posterior.weights.sum() == pytest.approx(1)
-    for weights, half_life in ((posterior.weights, inf), (posterior.recent_weights, 16.0)):
+    for weights, half_life in ((posterior.weights, inf), (posterior.recent_weights, 32.0)):
         expected = literal(seen, 50.0, 1.0, half_life)
         assert posterior.centre(weights) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
@@ -85,7 +88,7 @@ def test_questions_go_by_all_answers_and_figures_by_recent_ones():
     foretold = {"answer_means": means, "answer_variances": np.full(32, 0.2)}
     seen = replace(evidence(rng, 32, **foretold), answers=said)
     belief = Rare().belief(seen)
-    assert belief.told_scale < 0.8 * belief.scale
+    assert belief.told_scale < 0.95 * belief.scale
     features = rng.standard_normal((300, 5))
     search = Search(features, seed=0)
     search.query(relevant=[3])

@@ -57,8 +57,8 @@ _CAUTIOUS_PRIOR = 2 / 3
 _CAUTIOUS_ANSWERS = 1 / 4
 """Power of the likelihood in draws: four answers, which is a batch, count as one."""
 
-_HALF_LIFE = 16.0
-"""Answers after which one counts half in what is told: four batches of four."""
+_HALF_LIFE = 32.0
+"""Answers after which one counts half as much in what is told: eight batches of four."""
 
 _LEAST_DOUBT = 0.01
 """No answer is foretold more surely than that, so that one surprise does not decide all."""
@@ -85,6 +85,13 @@ def _share(means: bytes, variances: bytes, scales: bytes) -> FloatArray:
     return share
 
 
+def _recency(answers: int) -> FloatArray:
+    """How much each of so many answers counts in what is told; their mean is 1."""
+    weights: FloatArray = 0.5 ** (np.arange(answers)[::-1] / _HALF_LIFE)
+    weights *= answers / max(weights.sum(), 1.0)
+    return weights
+
+
 @dataclass(frozen=True)
 class Posterior:
     """Weights of scales and borders, which form a grid."""
@@ -96,7 +103,7 @@ class Posterior:
     likelihood: FloatArray
     """Of all answers, likewise."""
     recent: FloatArray
-    """The same with answers that count the less the older they are."""
+    """The same with answers that count the less the older they are, and as much together."""
 
     @staticmethod
     def of(evidence: Evidence, rate: float | None) -> Posterior:
@@ -111,9 +118,7 @@ class Posterior:
         certain = evidence.answers * (evidence.answer_means - b) / (s * deviations)
         p = np.clip(evidence.p_mistake, _LEAST_DOUBT, 1 - _LEAST_DOUBT)
         foretold = np.log(p + (1 - 2 * p) * special.ndtr(certain))
-        later = np.arange(foretold.shape[2])[::-1]
-        recent = foretold @ 0.5 ** (later / _HALF_LIFE)
-        return Posterior(scales, prior, foretold.sum(axis=2), recent)
+        return Posterior(scales, prior, foretold.sum(axis=2), foretold @ _recency(len(deviations)))
 
     @property
     def weights(self) -> FloatArray:
