@@ -92,6 +92,20 @@ def refuse(page, path):
     page.route(path, lambda route: route.fulfill(status=422, body=body))
 
 
+def schemes(page):
+    """The page in light colours and then in dark ones, when all movements have ended."""
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function(
+            """() => {
+                const ends = one => one.effect.getComputedTiming().endTime !== Infinity;
+                const moves = one => one.playState === 'running' && ends(one);
+                return !document.getAnimations().some(moves);
+            }"""
+        )
+        yield scheme
+
+
 def keep(page, name):
     page.wait_for_timeout(400)  # for pictures and movements
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,6 +53,24 @@ def finished(client, url):
     raise AssertionError("the indexer does not end")
 
 
+def wait_for(url: str, death: Callable[[], str | None] = lambda: None) -> None:
+    """Until a server answers, or ``death`` tells what it has died of."""
+    with quick_client() as client:
+        for _ in range(6000):
+            with suppress(httpx.TransportError):
+                if client.get(f"{url}/healthz").status_code == 200:
+                    return
+            last_words = death()
+            assert last_words is None, last_words
+            time.sleep(0.02)
+    raise AssertionError("the server does not answer")
+
+
+def quick_client() -> httpx.Client:
+    """One that reads no certificates, which takes longer than most requests."""
+    return httpx.Client(verify=False, timeout=20)
+
+
 class Process:
     """`ital serve` as a process."""
 
@@ -63,19 +86,9 @@ class Process:
         self.process = subprocess.Popen(
             self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        for _ in range(2400):
-            try:
-                if httpx.get(f"{self.url}/healthz").status_code == 200:
-                    return self
-            except httpx.TransportError:
-                assert self.process.poll() is None, self.process.stdout.read()
-                time.sleep(0.05)
-        raise AssertionError("the server does not answer")
-
-    def kill(self) -> None:
-        assert self.process is not None
-        self.process.kill()
-        self.process.communicate()
+        process = self.process
+        wait_for(self.url, lambda: process.stdout.read() if process.poll() is not None else None)
+        return self
 
     def stop(self) -> str:
         assert self.process is not None
@@ -84,43 +97,63 @@ class Process:
         return output
 
 
-class Phoenix:
-    """A server that can be killed and started again many times."""
+class Zygote:
+    """The one process that all servers of `Phoenix` come from: see zygote.py."""
 
-    def __init__(self, folder: Path, *options: object) -> None:
-        port = free_port()
-        self.url = f"http://127.0.0.1:{port}"
-        script = Path(__file__).with_name("zygote.py")
-        command = [sys.executable, script, folder, "--port", port, *options]
-        self._zygote = subprocess.Popen(
-            [str(part) for part in command],
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, Path(__file__).with_name("zygote.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
+        atexit.register(self._end)
+
+    def ask(self, what: object) -> int:
+        self._process.stdin.write(f"{json.dumps(what)}\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, "the zygote has died"
+        return int(line)
+
+    def _end(self) -> None:
+        self._process.communicate()
+
+
+zygote = functools.cache(Zygote)
+
+
+class Phoenix:
+    """A server that starts at once, and can be killed and started again many times."""
+
+    def __init__(self, folder: Path, *options: object, url: str = "http://127.0.0.1") -> None:
+        self.port = free_port()
+        self.url = f"{url}:{self.port}"
+        self._arguments = [str(part) for part in (folder, "--port", self.port, *options)]
+        self._output = tempfile.NamedTemporaryFile()  # noqa: SIM115  (closed with the server)
         self._child = 0
 
-    def start(self) -> None:
-        self._zygote.stdin.write("\n")
-        self._zygote.stdin.flush()
-        line = ""
-        while not line.strip().isdigit():  # between the numbers, servers say where they are
-            line = self._zygote.stdout.readline()
-            assert line, "the zygote has died"
-        self._child = int(line)
-        for _ in range(6000):
-            with suppress(httpx.TransportError):
-                if httpx.get(f"{self.url}/healthz").status_code == 200:
-                    return
-            time.sleep(0.01)
-        raise AssertionError("the server does not answer")
+    def start(self) -> Phoenix:
+        wanted = {"arguments": self._arguments, "environment": dict(os.environ)}
+        self._child = zygote().ask(wanted | {"output": self._output.name})
+        wait_for(self.url)
+        return self
 
     def kill(self) -> None:
-        os.kill(self._child, signal.SIGKILL)
+        self._leave(signal.SIGKILL)
+
+    def stop(self) -> str:
+        """End it as people do; what it has printed."""
+        assert self._leave(signal.SIGTERM) in (0, -signal.SIGTERM)
+        return self._output.read().decode()
 
     def end(self) -> None:
-        self._zygote.stdin.close()
-        with suppress(ProcessLookupError):
+        """Leave nothing of it."""
+        if self._child:
             self.kill()
-        self._zygote.wait()
-        self._zygote.stdout.close()
+        self._output.close()
+
+    def _leave(self, by: signal.Signals) -> int:
+        os.kill(self._child, by)
+        code, self._child = zygote().ask(self._child), 0
+        return code

@@ -163,7 +163,7 @@ class TestFilesThatChangeWhileTheyAreSent:
 class TestFilesThatAreSwapped:
     """With links to others, which are not for the world to see, at any moment."""
 
-    def attempts(self, client, paths, count=400):
+    def attempts(self, client, paths, count=120):
         found = set()
         for number in range(count):
             response = client.get(paths[number % len(paths)])

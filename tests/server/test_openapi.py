@@ -20,7 +20,7 @@ from serving import PICTURES
 from ital.server.openapi import document
 
 WEB = Path(__file__).parents[2] / "web"
-EXAMPLES = int(os.environ.get("ITAL_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("ITAL_EXAMPLES", "12"))
 """Of each operation."""
 CHECKS = [
     not_a_server_error,

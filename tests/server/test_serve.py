@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import socket
 import subprocess
 import threading
@@ -12,19 +11,20 @@ from contextlib import suppress
 
 import httpx
 import pytest
-from serving import Phoenix, Process
+from serving import Phoenix, Process, quick_client
 
 import rays
 from ital.server import ServerSettings
 from ital.server.serve import _listen
 
 API = "/api/v1"
-_KILLS = 50
+_KILLS = 12
+_SPREAD = 0.15
+"""Seconds over which the moments of killing are spread: some answers take so long together."""
 
 
 def test_no_acknowledged_answer_is_lost(indexed, address):
     """Nor is any there twice, whenever the server is killed."""
-    chance = random.Random(0)
     process = Phoenix(indexed, "--database", address, "--no-index")
     acknowledged: list[tuple[str, int, str]] = []
     process.start()
@@ -39,27 +39,28 @@ def test_no_acknowledged_answer_is_lost(indexed, address):
         """Answer after answer, each repeated with its key until it is acknowledged."""
         nonlocal sent
         revision = 1
-        while not stopped.is_set():
-            sent += 1
-            picture, said = 2 + sent % 38, ("yes", "no", "unsure")[sent % 3]
-            change = {"revision": revision, "key": f"k{sent}", "answers": {str(picture): said}}
+        with quick_client() as client:
             while not stopped.is_set():
-                try:
-                    response = httpx.post(f"{url}/answers", json=change, timeout=20)
-                except httpx.TransportError:
-                    time.sleep(0.02)
-                    continue
-                assert response.status_code == 200, response.text
-                revision = response.json()["revision"]
-                acknowledged.append((f"k{sent}", picture, said))
-                break
+                sent += 1
+                picture, said = 2 + sent % 38, ("yes", "no", "unsure")[sent % 3]
+                change = {"revision": revision, "key": f"k{sent}", "answers": {str(picture): said}}
+                while not stopped.is_set():
+                    try:
+                        response = client.post(f"{url}/answers", json=change)
+                    except httpx.TransportError:
+                        time.sleep(0.02)
+                        continue
+                    assert response.status_code == 200, response.text
+                    revision = response.json()["revision"]
+                    acknowledged.append((f"k{sent}", picture, said))
+                    break
 
     worker = threading.Thread(target=stream)
     worker.start()
     try:
-        for _ in range(_KILLS):
+        for kill in range(_KILLS):
             before = len(acknowledged)
-            time.sleep(chance.uniform(0, 0.15))
+            time.sleep(_SPREAD * kill / _KILLS)
             process.kill()
             process.start()
             while len(acknowledged) == before and worker.is_alive():
@@ -125,17 +126,18 @@ def test_it_says_where_it_is_and_ends_cleanly(indexed, tmp_path):
 
 def test_strangers_get_a_link_with_a_token(indexed, tmp_path):
     database = f"sqlite:///{tmp_path}/s.sqlite"
-    process = Process(indexed, "--host", "0.0.0.0", "--database", database, "--no-index")
+    process = Phoenix(indexed, "--host", "0.0.0.0", "--database", database, "--no-index")
     process.start()
     assert httpx.get(f"{process.url}{API}/collections").status_code == 401
     output = process.stop()
+    process.end()
     token = output.partition("?token=")[2].split()[0]
     assert len(token) > 20
 
 
 def test_searches_outlive_the_server(indexed, tmp_path):
     database = f"sqlite:///{tmp_path}/s.sqlite"
-    process = Process(indexed, "--database", database, "--no-index").start()
+    process = Phoenix(indexed, "--database", database, "--no-index").start()
     collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
     body = {"collection": collection, "relevant": [1], "name": "kept"}
     state = httpx.post(f"{process.url}{API}/searches", json=body).json()
@@ -155,7 +157,7 @@ def test_searches_outlive_the_server(indexed, tmp_path):
         assert one == other | {
             name: pytest.approx(other[name], abs=1e-9) for name in ("mean", "probability")
         }
-    process.stop()
+    process.end()
 
 
 def test_the_same_search_on_a_cluster(indexed, tmp_path, monkeypatch):
@@ -188,19 +190,19 @@ def test_the_same_search_on_a_cluster(indexed, tmp_path, monkeypatch):
         output = process.stop()
         assert "Traceback" not in output, output
         rays.wait(second)
-    process = Process(indexed, *options).start()
+    process = Phoenix(indexed, *options).start()
     state = httpx.get(f"{process.url}{API}/{path}").json()
     assert (state["revision"], state["relevant"], state["irrelevant"]) == (3, 2, 2)
     after = httpx.get(f"{process.url}{API}/{path}/results").json()["results"]
     assert [one["id"] for one in after] == [one["id"] for one in before]
-    process.stop()
+    process.end()
 
 
 def test_uploads_are_cut_off_where_they_become_too_large(indexed, tmp_path, monkeypatch):
     """Not read to their end, which may never come."""
     monkeypatch.setenv("ITAL_UPLOAD_BYTES", "100000")
     database = f"sqlite:///{tmp_path}/s.sqlite"
-    process = Process(indexed, "--database", database, "--no-index").start()
+    process = Phoenix(indexed, "--database", database, "--no-index").start()
     collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
     sent = 0
 
@@ -215,7 +217,7 @@ def test_uploads_are_cut_off_where_they_become_too_large(indexed, tmp_path, monk
         assert httpx.post(url, content=endless(), timeout=30).status_code == 413
     assert sent < 2**28
     assert httpx.get(f"{process.url}/healthz").status_code == 200
-    process.stop()
+    process.end()
 
 
 @pytest.mark.parametrize("host", ["::1", "::"])
@@ -223,17 +225,18 @@ def test_the_other_internet_protocol(indexed, tmp_path, host):
     if not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
     options = ("--host", host, "--no-index", "--database", f"sqlite:///{tmp_path}/s.sqlite")
-    process = Process(indexed, *options, url="http://[::1]")
-    process.start()
+    process = Phoenix(indexed, *options, url="http://[::1]").start()
     assert f"http://{'[::1]' if host == '::1' else socket.gethostname()}:" in process.stop()
+    process.end()
 
 
 def test_a_port_that_is_taken(indexed, tmp_path, capfd):
     """Is an error if it was asked for; otherwise another is taken."""
     database = f"sqlite:///{tmp_path}/s.sqlite"
-    first = Process(indexed, "--no-index", "--database", database).start()
-    again = subprocess.run(first.command, capture_output=True, text=True, check=False)
-    first.stop()
+    first = Phoenix(indexed, "--no-index", "--database", database).start()
+    second = Process(indexed, "--no-index", "--database", database, "--port", first.port)
+    again = subprocess.run(second.command, capture_output=True, text=True, check=False)
+    first.end()
     assert again.returncode == 2
     assert "in use" in again.stderr
     settings = ServerSettings()
