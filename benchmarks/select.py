@@ -67,12 +67,12 @@ def resident_peak(reset: bool = False) -> float:
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
-def against_oracle(sample: int) -> dict[str, float]:
-    features, _ = clustered(1000, 50)
+def against_oracle(size: int, sample: int) -> dict[str, float]:
+    features, _ = clustered(size, 50)
     search = ital.Search(features, "ital", base_rate=None)
     search.query(relevant=[0])
     fast = statistics.median(seconds(lambda: search.suggest(BATCH)) for _ in range(5))
-    candidates = np.arange(1, 1000)
+    candidates = np.arange(1, size)
     kernel = search.model.kernel
     model = oracle.Model(
         features.astype(float), {0: 1}, kernel.length_scale, kernel.variance, kernel.noise
@@ -84,7 +84,7 @@ def against_oracle(sample: int) -> dict[str, float]:
         tried = np.random.default_rng(step).choice(np.setdiff1d(candidates, batch), sample)
         for i in tried:
             slow += seconds(lambda u=[*batch, int(i)]: oracle.mutual_information(model, u)) * (
-                (999 - step) / sample
+                (size - 1 - step) / sample
             )
         batch.append(int(chosen[step]))
     return {"suggest_s": fast, "oracle_s": slow, "ratio": slow / fast, "sampled_candidates": sample}
@@ -214,12 +214,14 @@ def main() -> None:
     )
     parser.add_argument("--spectrum", choices=["falling", "flat"], default="falling")
     parser.add_argument("--repeats", type=int, default=5, help="searches for each size")
+    parser.add_argument("--oracle-size", type=int, default=1000, help="images for the oracle")
     parser.add_argument("--oracle-sample", type=int, default=3, help="candidates for the oracle")
     arguments = parser.parse_args()
     report: dict[str, Any] = {}
     if arguments.oracle_sample:
-        report["against_oracle"] = against_oracle(arguments.oracle_sample)
-        print(f"(a) oracle / suggest(4) on 1,000 x 50: {report['against_oracle']['ratio']:,.0f}x")
+        size = arguments.oracle_size
+        found = report["against_oracle"] = against_oracle(size, arguments.oracle_sample)
+        print(f"(a) oracle / suggest(4) on {size:,} x 50: {found['ratio']:,.0f}x")
     for n in arguments.sizes:
         features, cluster = clustered(n, 512, arguments.spectrum)
         report[f"{n}x512"] = {}

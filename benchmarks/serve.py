@@ -21,6 +21,8 @@
 (g) 200,000 pictures, of which 500 are marked in one request, and that is undone: until the server
     has acknowledged it, and until the next batch, which is also told as a multiple of the library's
     own; medians of several searches.
+
+All parts over 200,000 pictures ask one server, which is started by the first of them.
 """
 
 from __future__ import annotations
@@ -44,8 +46,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
+from contextlib import ExitStack, contextmanager
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -188,24 +190,23 @@ class Person:
         return time.perf_counter() - begun
 
 
-def against_library(folder: Path, rounds: int) -> dict[str, dict[str, float]]:
+def against_library(folder: Path, url: str, rounds: int) -> dict[str, dict[str, float]]:
     """Seconds until there is a next batch, and until there are results of the round as well."""
     search = ital.Collection.open(folder).search(seed=0)
     search.query(relevant=[1])
     batch = search.suggest(4)
     library: dict[str, list[float]] = {"batch": [], "batch and results": []}
     server: dict[str, list[float]] = {"batch": [], "batch and results": []}
-    with serving(folder) as url:
-        person = Person(url, 1)
-        for _ in range(rounds):
-            begun = time.perf_counter()
-            search.answer({int(one): bool(one % 3 == 0) for one in batch})
-            batch = search.suggest(4)
-            library["batch"].append(time.perf_counter() - begun)
-            search.results(SHOWN)
-            library["batch and results"].append(time.perf_counter() - begun)
-            server["batch"].append(person.answer())
-            server["batch and results"].append(server["batch"][-1] + person.look())
+    person = Person(url, 1)
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        search.answer({int(one): bool(one % 3 == 0) for one in batch})
+        batch = search.suggest(4)
+        library["batch"].append(time.perf_counter() - begun)
+        search.results(SHOWN)
+        library["batch and results"].append(time.perf_counter() - begun)
+        server["batch"].append(person.answer())
+        server["batch and results"].append(server["batch"][-1] + person.look())
     return {until: _compared(library[until], server[until]) for until in library}
 
 
@@ -219,25 +220,24 @@ def _compared(library: list[float], server: list[float]) -> dict[str, float]:
     return found
 
 
-def marking(folder: Path, count: int, times: int) -> dict[str, dict[str, float]]:
+def marking(folder: Path, url: str, count: int, times: int) -> dict[str, dict[str, float]]:
     """Seconds until there is a next batch after many answers at once, and after their undo."""
     collection = ital.Collection.open(folder)
     many = np.random.default_rng(0).choice(len(collection.pool), count, replace=False) + 1
     library: dict[str, list[float]] = {"many answers": [], "their undo": []}
     server: dict[str, list[float]] = {"many answers": [], "their undo": []}
     acknowledged: dict[str, list[float]] = {"many answers": [], "their undo": []}
-    with serving(folder) as url:
-        for number in range(times):
-            search = collection.search(seed=number)
-            search.query(relevant=[1])
-            person = Person(url, 1)
-            answers = {int(one): bool(one % 3 == 0) for one in many}
-            library["many answers"].append(_timed(search, partial(search.answer, answers)))
-            server["many answers"].append(person.mark(many))
-            acknowledged["many answers"].append(person.acknowledged)
-            library["their undo"].append(_timed(search, search.undo))
-            server["their undo"].append(person.undo())
-            acknowledged["their undo"].append(person.acknowledged)
+    for number in range(times):
+        search = collection.search(seed=number)
+        search.query(relevant=[1])
+        person = Person(url, 1)
+        answers = {int(one): bool(one % 3 == 0) for one in many}
+        library["many answers"].append(_timed(search, partial(search.answer, answers)))
+        server["many answers"].append(person.mark(many))
+        acknowledged["many answers"].append(person.acknowledged)
+        library["their undo"].append(_timed(search, search.undo))
+        server["their undo"].append(person.undo())
+        acknowledged["their undo"].append(person.acknowledged)
     return {
         name: _compared(library[name], server[name])
         | {
@@ -364,14 +364,14 @@ def frames(browser: Any, page: Any, act: Callable[[], object], kind: str) -> dic
     }
 
 
-def scrolling(folder: Path, steps: int, rounds: int) -> dict[str, dict[str, float]] | None:
+def scrolling(url: str, steps: int, rounds: int) -> dict[str, dict[str, float]] | None:
     """Frames of the grid, of a search and its results, and of an empty page before and after."""
     if not CHROMIUM.exists():
         return None
     from playwright.sync_api import sync_playwright
 
     found = {}
-    with serving(folder) as url, sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 860})
 
@@ -397,23 +397,22 @@ def scrolling(folder: Path, steps: int, rounds: int) -> dict[str, dict[str, floa
     return found
 
 
-def keep_alive(folder: Path, requests: int) -> dict[str, float]:
+def keep_alive(url: str, requests: int) -> dict[str, float]:
     """Requests a second over one connection."""
-    with serving(folder) as url:
-        (collection,) = httpx.get(f"{url}/api/v1/collections").json()
-        thumbnails = f"/api/v1/collections/{collection['id']}/pictures/{{}}/thumbnail"
-        found = {}
-        for name, path in (("collections", "/api/v1/collections"), ("thumbnails", thumbnails)):
-            connection = http.client.HTTPConnection(urlsplit(url).netloc)
-            connection.connect()
-            begun = time.perf_counter()
-            for number in range(1, requests + 1):
-                connection.request("GET", path.format(number))
-                response = connection.getresponse()
-                response.read()
-                assert response.status == 200, response.status
-            found[name] = requests / (time.perf_counter() - begun)
-            connection.close()
+    (collection,) = httpx.get(f"{url}/api/v1/collections").json()
+    thumbnails = f"/api/v1/collections/{collection['id']}/pictures/{{}}/thumbnail"
+    found = {}
+    for name, path in (("collections", "/api/v1/collections"), ("thumbnails", thumbnails)):
+        connection = http.client.HTTPConnection(urlsplit(url).netloc)
+        connection.connect()
+        begun = time.perf_counter()
+        for number in range(1, requests + 1):
+            connection.request("GET", path.format(number))
+            response = connection.getresponse()
+            response.read()
+            assert response.status == 200, response.status
+        found[name] = requests / (time.perf_counter() - begun)
+        connection.close()
     return found
 
 
@@ -427,14 +426,14 @@ FILLED = """() => {
 }"""
 
 
-def filling(folder: Path, times: int) -> dict[str, float] | None:
+def filling(url: str, times: int) -> dict[str, float] | None:
     """Milliseconds from navigation to a screen full of thumbnails."""
     if not CHROMIUM.exists():
         return None
     from playwright.sync_api import sync_playwright
 
     taken = []
-    with serving(folder) as url, sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         for _ in range(times):
             context = browser.new_context(viewport={"width": 1280, "height": 860})
@@ -461,18 +460,32 @@ def print_rounds(letter: str, pictures: int, report: dict[str, dict[str, float]]
         )
 
 
-def large(arguments: argparse.Namespace, folder: Path) -> Path:
-    return made(folder / "large", arguments.large, arguments.dimension, "float32")
+class Place:
+    """A folder for collections, and the server that several parts ask."""
+
+    def __init__(self, arguments: argparse.Namespace, folder: Path, until: ExitStack) -> None:
+        self.folder = folder
+        self._arguments, self._until = arguments, until
+
+    @cached_property
+    def large(self) -> Path:
+        given = self._arguments
+        return made(self.folder / "large", given.large, given.dimension, "float32")
+
+    @cached_property
+    def url(self) -> str:
+        """Of the server of the large one."""
+        return self._until.enter_context(serving(self.large))
 
 
-def part_a(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    report = against_library(large(arguments, folder), arguments.rounds)
+def part_a(arguments: argparse.Namespace, place: Place) -> dict[str, Any]:
+    report = against_library(place.large, place.url, arguments.rounds)
     print_rounds("a", arguments.large, report)
     return {"against_library": report}
 
 
-def part_b(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    small = made(folder / "small", arguments.small, arguments.dimension, "float32")
+def part_b(arguments: argparse.Namespace, place: Place) -> dict[str, Any]:
+    small = made(place.folder / "small", arguments.small, arguments.dimension, "float32")
     one = many_users(small, arguments.users, arguments.rounds)
     print(
         f"(b) {arguments.users} users at once over {arguments.small:,}: slowest percentile "
@@ -482,8 +495,8 @@ def part_b(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     return {"many_users": one}
 
 
-def part_c(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    report = scrolling(large(arguments, folder), arguments.frames, arguments.clicks)
+def part_c(arguments: argparse.Namespace, place: Place) -> dict[str, Any]:
+    report = scrolling(place.url, arguments.frames, arguments.clicks)
     for what, one in (report or {}).items():
         print(
             f"(c) {arguments.large:,} pictures, {what}: median frame {one['median_ms']:.1f} ms, "
@@ -493,15 +506,15 @@ def part_c(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     return {"scrolling": report}
 
 
-def part_d(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    report = keep_alive(large(arguments, folder), arguments.requests)
+def part_d(arguments: argparse.Namespace, place: Place) -> dict[str, Any]:
+    report = keep_alive(place.url, arguments.requests)
     for name, speed in report.items():
         print(f"(d) {name} over one connection: {speed:,.0f} requests a second")
     return {"keep_alive": report}
 
 
-def part_e(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    one = filling(large(arguments, folder), arguments.times)
+def part_e(arguments: argparse.Namespace, place: Place) -> dict[str, Any]:
+    one = filling(place.url, arguments.times)
     if one:
         print(
             f"(e) a screen of {one['thumbnails']} thumbnails is full after "
@@ -510,22 +523,23 @@ def part_e(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     return {"filling": one}
 
 
-def part_f(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    place = arguments.folder or folder / "million"
-    made(place, arguments.million, arguments.dimension, arguments.store)
-    one = opening(place, arguments.times)
+def part_f(arguments: argparse.Namespace, place: Place) -> dict[str, Any]:
+    folder = arguments.folder or place.folder / "million"
+    made(folder, arguments.million, arguments.dimension, arguments.store)
+    one = opening(folder, arguments.times)
     print(
         f"(f) {arguments.million:,} pictures: the server answers after {one['answers']:.1f} s, and "
         f"a search has begun after {one['searches']:.1f} s, {one['slowest']:.1f} s at the most; "
         f"processors were at it for {one['processors']:.1f} s"
     )
-    report = against_library(place, arguments.rounds)
+    with serving(folder) as url:
+        report = against_library(folder, url, arguments.rounds)
     print_rounds("f", arguments.million, report)
     return {"million": {"opening": one, "against_library": report}}
 
 
-def part_g(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    report = marking(large(arguments, folder), arguments.many, arguments.searches)
+def part_g(arguments: argparse.Namespace, place: Place) -> dict[str, Any]:
+    report = marking(place.large, place.url, arguments.many, arguments.searches)
     for name, one in report.items():
         print(
             f"(g) {arguments.large:,} pictures, {arguments.many} marked at once, {name}: "
@@ -561,9 +575,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="where to write JSON")
     arguments = parser.parse_args()
     report: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, ExitStack() as until:
+        place = Place(arguments, Path(name), until)
         for letter in arguments.parts:
-            report |= PARTS[letter](arguments, Path(name))
+            report |= PARTS[letter](arguments, place)
     if arguments.out:
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         arguments.out.write_text(json.dumps(report, indent=1))

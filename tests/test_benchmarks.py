@@ -22,9 +22,8 @@ def run(script: str, *arguments: str) -> str:
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux's /proc")
 def test_select(tmp_path):
     out = tmp_path / "folder" / "select.json"
-    printed = run(
-        "select.py", "--sizes", "400", "--repeats", "1", "--oracle-sample", "1", "--out", str(out)
-    )
+    options = ("--sizes", "400", "--repeats", "1", "--oracle-size", "100", "--oracle-sample", "1")
+    printed = run("select.py", *options, "--out", str(out))
     for letter in "abcd":
         assert f"({letter})" in printed
     report = json.loads(out.read_text())
@@ -132,19 +131,11 @@ def test_index(tmp_path):
 def test_serve(tmp_path):
     """The grid is looked at where there is a Chromium."""
     out = tmp_path / "serve.json"
-    sizes = ("--large", "300", "--small", "200", "--million", "400", "--dimension", "8")
-    sizes += ("--users", "2", "--rounds", "2", "--frames", "20", "--requests", "20", "--times", "1")
-    sizes += (
-        "--clicks",
-        "1",
-        "--parts",
-        "abcdefg",
-        "--many",
-        "50",
-        "--folder",
-        str(tmp_path / "million"),
-    )
-    printed = run("serve.py", *sizes, "--out", str(out))
+    options = ("--parts", "abcdefg", "--folder", str(tmp_path / "million"), "--out", str(out))
+    options += ("--large", "300", "--small", "200", "--million", "400", "--dimension", "8")
+    options += ("--users", "2", "--rounds", "2", "--frames", "20", "--requests", "20")
+    options += ("--times", "1", "--clicks", "1", "--many", "50", "--searches", "1")
+    printed = run("serve.py", *options)
     report = json.loads(out.read_text())
     for measured in (report, report["million"]):
         assert measured["against_library"].keys() == {"batch", "batch and results"}

@@ -249,6 +249,8 @@ class TestBench:
             1,
             "--rounds",
             2,
+            "--processes",
+            1,
             "--out",
             tmp_path,
         )
@@ -267,7 +269,7 @@ class TestBench:
         result = invoke(
             "bench", "run", "--strategies", ";".join(labels), "--queries", 1, "--rounds", 1,
             "--user", "blend", "--pca", 8, "--config", tmp_path / "kernel.json", "--paper-queries",
-            "--seed", 3, "--out", tmp_path / "runs", "--base-rate", "0.1",
+            "--seed", 3, "--out", tmp_path / "runs", "--base-rate", "0.1", "--processes", 1,
         )  # fmt: skip
         assert result.exit_code == 0, result.output
         settings = Journal(tmp_path / "runs" / "digits-blend-rate-0.1-8").settings()

@@ -9,15 +9,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import Distribution
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import httpx
 import pytest
 import terminals
 from making import draw
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 
@@ -34,11 +37,52 @@ def written(begin: str) -> str:
     return found
 
 
+def declared(lines: Iterable[str], extras: Iterable[str] = ()) -> Iterator[Requirement]:
+    """Those of some requirements that hold here, with some extras."""
+    for requirement in map(Requirement, lines):
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": one}) for one in ("", *extras)):
+            yield requirement
+
+
+def needed(extras: list[str]) -> dict[str, Distribution]:
+    """What the project says that it needs, and what that needs in turn, as it is installed here."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = [*project["dependencies"]]
+    lines += [line for one in extras for line in project["optional-dependencies"][one]]
+    found: dict[str, Distribution] = {}
+    waiting, known = list(declared(lines)), set()
+    while waiting:
+        one = waiting.pop()
+        if str(one) not in known:
+            known.add(str(one))
+            here = found[canonicalize_name(one.name)] = distribution(one.name)
+            waiting += declared(here.requires or (), one.extras)
+    return found
+
+
+def link(distributions: Iterable[Distribution], site: Path) -> None:
+    """Have distributions in another environment as well, without their programs."""
+    for one in distributions:
+        for file in one.files or ():
+            if ".." not in file.parts:
+                (site / file).parent.mkdir(parents=True, exist_ok=True)
+                (site / file).symlink_to(one.locate_file(file))
+
+
 @pytest.fixture
 def environment(tmp_path_factory) -> dict[str, str]:
-    """That of a person who has installed what the README says, and has a few pictures."""
+    """That of a person who has installed what the README says, and has a few pictures.
+
+    Libraries are not fetched once more: pip finds those there that the project declares, and no
+    others, and fetches what is still missing.
+    """
     home = tmp_path_factory.mktemp("home")
     subprocess.run([sys.executable, "-m", "venv", home / "venv"], check=True)
+    (site,) = home.glob("venv/lib/python*/site-packages")
+    command = written("pip install")
+    extras = re.findall(r"\w+", command.partition("[")[2])
+    link(needed(extras).values(), site)
     for number in range(6):
         draw(home / "Pictures" / f"{number}.png", number)
     kept = {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
@@ -46,7 +90,7 @@ def environment(tmp_path_factory) -> dict[str, str]:
     # pip and npm find their way to the registries as they always do here.
     install = dict(os.environ) | {"PATH": found["PATH"], "PIP_NO_COMPILE": "1"}
     install["PIP_CONSTRAINT"] = str(ROOT / "constraints.txt")
-    run(written("pip install"), install, ROOT)
+    run(command, install, ROOT)
     return found
 
 

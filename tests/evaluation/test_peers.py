@@ -182,9 +182,12 @@ def test_names():
 
 
 def test_processes_make_no_difference(tmp_path):
-    settings = replace(SETTINGS, rounds=2)
-    run(settings, tmp_path, 2)
-    player, journal = Player.of(settings), Journal(tmp_path)
+    classes = np.arange(40) % 2
+    features = np.random.default_rng(0).random((40, 3)) + classes[:, None]
+    np.savez(tmp_path / "mine.npz", X=features, y=classes)
+    settings = replace(SETTINGS, data=str(tmp_path / "mine.npz"), queries=2, rounds=2)
+    run(settings, tmp_path / "run", 2)
+    player, journal = Player.of(settings), Journal(tmp_path / "run")
     expected = [player.play(unit)[0] for unit in units(player.dataset, settings)]
     assert [one for name in PEERS for one in journal.results(name)] == expected
 

@@ -42,11 +42,11 @@ class Page(HTMLParser):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     labels = ("ital", "entropy", "random")
-    run(Settings("digits", labels, queries=1, rounds=2), folder / "digits", 2)
+    run(Settings("digits", labels, queries=1, rounds=2), folder / "digits", 1)
     run(
         Settings("digits", labels[1:], queries=1, rounds=2, user="blend"),
         folder / "digits-blend",
-        2,
+        1,
     )
     # A run of an earlier version, which knew neither of base rates nor of calibration.
     for file in (folder / "digits-blend").rglob("*.json*"):
@@ -59,7 +59,7 @@ def folder(tmp_path_factory):
     run(
         Settings("digits", labels, queries=1, rounds=2, base_rate="learn"),
         folder / "digits-rate-learn",
-        2,
+        1,
     )
     return folder
 

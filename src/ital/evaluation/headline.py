@@ -17,7 +17,7 @@ from ital.gaussian import FloatArray
 STRATEGIES = ("context", "ital", "tcal", "border_div", "random", *PEERS)
 """What is drawn unless told otherwise, of what there is."""
 
-_INK, _SOFT = plots.LIGHT, "#63666b"
+_INK, _SOFT = plots.INK, "#63666b"
 _SIZE = 10.0
 """Of the names beside lines, in points."""
 _GAP = 0.072

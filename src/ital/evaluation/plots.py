@@ -47,7 +47,8 @@ Those of `headline.png` also differ for people who do not see red, green or blue
 _DASHES = {"centroid": (0, (5, 2)), "svm": (0, (1.5, 1.2)), "forest": (0, (6, 2, 1.5, 2))}
 """Peers are told from strategies by more than a colour."""
 
-LIGHT, DARK = "#1c1c1c", "#e6e6e6"
+INK = "#1c1c1c"
+"""Of all that is no strategy; pages have one of their own for it, by day and by night."""
 
 
 def colour(strategy: str) -> str:
@@ -61,7 +62,7 @@ def dashes(strategy: str) -> Any:
     return _DASHES.get(strategy, "-")
 
 
-def learning_curves(run: Run, ink: str = LIGHT) -> Any:
+def learning_curves(run: Run) -> Any:
     """Mean average precision after each round, with bands of 95 % confidence."""
     from matplotlib.figure import Figure
 
@@ -84,15 +85,15 @@ def learning_curves(run: Run, ink: str = LIGHT) -> Any:
             zorder=3 if first else 2,
             label=f"{row.strategy}  {row.area:.3f}",
         )
-    axes.set_title(run.name, color=ink)
+    axes.set_title(run.name, color=INK)
     _rounds(axes, len(rounds))
-    dress(axes, "round of feedback", "mean average precision", ink)
-    _legend(axes, "area under the curve", ink)
+    dress(axes, "round of feedback", "mean average precision", INK)
+    _legend(axes, "area under the curve")
     figure.patch.set_alpha(0)
     return figure
 
 
-def calibration(run: Run, ink: str = LIGHT) -> Any:
+def calibration(run: Run) -> Any:
     """How often images are relevant that are said to be so, and how many are expected."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullLocator
@@ -100,8 +101,8 @@ def calibration(run: Run, ink: str = LIGHT) -> Any:
     found = run.calibrations()
     figure = Figure(figsize=(11, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    left.plot([0, 1], [0, 1], color=ink, linewidth=1, linestyle=":")
-    right.axhline(1, color=ink, linewidth=1, linestyle=":")
+    left.plot([0, 1], [0, 1], color=INK, linewidth=1, linestyle=":")
+    right.axhline(1, color=INK, linewidth=1, linestyle=":")
     for label, rounds in found.items():
         shade, first = colour(label), label == run.main
         order, width = (3, 3.0) if first else (2, 1.6)
@@ -122,12 +123,12 @@ def calibration(run: Run, ink: str = LIGHT) -> Any:
     right.yaxis.set_minor_locator(NullLocator())
     right.yaxis.set_major_formatter("{x:g}")
     _rounds(right, max(map(len, found.values())))
-    left.set_title("Reliability, all rounds together", color=ink, fontsize="medium")
-    right.set_title("Relevant images, median and quartiles", color=ink, fontsize="medium")
-    dress(left, "P(R = 1)", "share of relevant images", ink)
-    dress(right, "round of feedback", "expected / true number", ink)
-    _legend(right, "strategy", ink)
-    figure.suptitle(f"{run.name}, base rate: {run.base_rate}", color=ink)
+    left.set_title("Reliability, all rounds together", color=INK, fontsize="medium")
+    right.set_title("Relevant images, median and quartiles", color=INK, fontsize="medium")
+    dress(left, "P(R = 1)", "share of relevant images", INK)
+    dress(right, "round of feedback", "expected / true number", INK)
+    _legend(right, "strategy")
+    figure.suptitle(f"{run.name}, base rate: {run.base_rate}", color=INK)
     figure.patch.set_alpha(0)
     return figure
 
@@ -150,7 +151,7 @@ def dress(axes: Any, x: str, y: str, ink: str) -> None:
     axes.patch.set_alpha(0)
 
 
-def _legend(axes: Any, title: str, ink: str) -> None:
+def _legend(axes: Any, title: str) -> None:
     legend = axes.legend(
         loc="center left",
         bbox_to_anchor=(1.01, 0.5),
@@ -159,7 +160,7 @@ def _legend(axes: Any, title: str, ink: str) -> None:
         handlelength=2.6,  # long enough to tell dashes by
     )
     for text in (*legend.get_texts(), legend.get_title()):
-        text.set_color(ink)
+        text.set_color(INK)
 
 
 def save(run: Run, folder: Path) -> list[Path]:
@@ -172,13 +173,14 @@ def save(run: Run, folder: Path) -> list[Path]:
         for kind in ("png", "svg"):
             paths.append(folder / f"{name}-{run.name}.{kind}")
             figure.savefig(paths[-1], dpi=130, facecolor="white")
+            figure.set_layout_engine("none")  # all has its place now
     return paths
 
 
-def svg(figure: Any, label: str) -> str:
-    """A figure as SVG to stand in a page."""
+def svg(figure: Any, label: str, ink: str) -> str:
+    """A figure as SVG to stand in a page, with ink of the page's own."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg")
-    text = buffer.getvalue()
+    text = buffer.getvalue().replace(INK, ink)
     label = html.escape(label)
     return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

@@ -1,7 +1,7 @@
 """Experiments in parallel, every finished query on disk at once.
 
-Queries are played by processes of this machine or by a cluster; either is a ``Submit`` within a
-context that ends with the run.
+Queries are played by this process, by several of this machine or by a cluster; any of them is a
+``Submit`` within a context that ends with the run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from concurrent.futures import (
+    BrokenExecutor,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+)
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
@@ -86,10 +91,22 @@ def _workers(
     player: Player, processes: int | None, ray: str | None
 ) -> AbstractContextManager[Submit]:
     if ray is None:
-        return _processes(player.settings, processes or cores())
+        count = processes or cores()
+        return _here(player) if count == 1 else _processes(player.settings, count)
     with needed_for("a run over a cluster"):
         from ital.evaluation.cluster import connected
     return connected(ray, player, processes)
+
+
+@contextmanager
+def _here(player: Player) -> Iterator[Submit]:
+    """This process, where one is all that there is to be: no other has to be started."""
+    pool = ThreadPoolExecutor(1)
+    with threadpool_limits(1):
+        try:
+            yield lambda unit: pool.submit(player.play, unit)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

@@ -67,9 +67,7 @@ def write(folder: Path, strategies: Sequence[str] | None = None) -> list[Path]:
     }
     markdown.write_text(environment.get_template("report.md.jinja").render(known), encoding="utf-8")
     page.write_text(
-        environment.get_template("report.html.jinja").render(
-            known, plots=plots, ink={"light": plots.LIGHT, "dark": plots.DARK}, cases=cases
-        ),
+        environment.get_template("report.html.jinja").render(known, plots=plots, cases=cases),
         encoding="utf-8",
     )
     _write_csv(runs, sheet)
