@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import comb, log
 
@@ -55,18 +56,30 @@ class Model:
         return mean, (cov + cov.T) / 2
 
 
-def sign_probability(mean: np.ndarray, cov: np.ndarray, r: tuple[int, ...]) -> float:
-    """Eq. (5) with the limits of eq. (6): P(r_i y_i > 0 for all i)."""
+def sign_probability(
+    mean: np.ndarray, cov: np.ndarray, r: tuple[int, ...], points: int = 20_000
+) -> float:
+    """Eq. (5) with the limits of eq. (6): P(r_i y_i > 0 for all i).
+
+    By so many ``points`` at most; more would change what is compared by less than is allowed.
+    """
+    if len(r) == 1:
+        return float(norm.cdf(r[0] * mean[0] / np.sqrt(max(cov[0, 0], 1e-300))))
+    return _orthant(mean.tobytes(), cov.tobytes(), r, points)
+
+
+@cache
+def _orthant(mean: bytes, cov: bytes, r: tuple[int, ...], points: int) -> float:
+    """Remembered, as equations and users that are compared ask for the same ones."""
     s = np.array(r, dtype=float)
-    if len(s) == 1:
-        return float(norm.cdf(s[0] * mean[0] / np.sqrt(max(cov[0, 0], 1e-300))))
+    covariance = np.frombuffer(cov).reshape(len(s), len(s))
     return float(
         multivariate_normal.cdf(
             np.zeros(len(s)),
-            mean=-s * mean,
-            cov=cov * np.outer(s, s),
+            mean=-s * np.frombuffer(mean),
+            cov=covariance * np.outer(s, s),
             allow_singular=True,
-            maxpts=200_000,
+            maxpts=points,
             abseps=1e-7,
             releps=1e-6,
             rng=np.random.default_rng(0),

@@ -122,7 +122,7 @@ def test_without_labels_it_is_the_prior():
     np.testing.assert_allclose(model.covariances(np.array([0]))[0], 2 * np.exp([0.0, -1.0, -1.0]))
 
 
-@settings(max_examples=60, stateful_step_count=30)
+@settings(max_examples=25, stateful_step_count=20)
 class LabelsInAnyOrder(RuleBasedStateMachine):
     """Whatever happened before, the model is that of its labels."""
 
@@ -256,7 +256,7 @@ def test_each_batch_of_labels_is_one_pass(size, monkeypatch):
         assert_equals_refit(model, labels, {})
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(
     seed=seeds,
     count=st.integers(33, 90),

@@ -231,7 +231,7 @@ class TestTheLoop:
         assert_unchanged(search, before)
 
 
-@settings(max_examples=60, stateful_step_count=25)
+@settings(max_examples=25, stateful_step_count=20)
 class AnyOrder(RuleBasedStateMachine):
     """Queries, answers, changed answers and undo in any order end in the model of the labels.
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import subprocess
 import sys
 import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
+from warm import begun
 
-from ital.collection import Model
+from ital.collection import Model, describe, indexer
 from ital.collection.store import Store
 
 
@@ -40,22 +41,26 @@ def same_tables(one: Path, other: Path) -> None:
 
 
 SCRIPT = """
-import json, sys
-from ital.collection import describe, indexer
-indexer._COMMIT_ROWS = 4
-indexer.BATCH = 2
-folder, to, model, options = sys.argv[1:]
-def report(progress):
-    print(progress.done, flush=True)
-print("ready", flush=True)
-done = indexer.index(folder, to, describe(model), report=report, **json.loads(options))
-print("end", len(done.skipped), flush=True)
+import sys
+from ital.collection import describe, index
+folder, to, model = sys.argv[1:]
+index(folder, to, describe(model))
 """
 
 
-def command(folder: Path, to: Path, model: Model, **options: str) -> list[str]:
-    """What indexes in a process of its own, in small steps, and says how far it has come."""
-    return [sys.executable, "-c", SCRIPT, str(folder), str(to), model.name, json.dumps(options)]
+def command(folder: Path, to: Path, model: Model) -> list[str]:
+    """What indexes in a process of its own."""
+    return [sys.executable, "-c", SCRIPT, str(folder), str(to), model.name]
+
+
+def _index(said: Connection, folder: Path, to: Path, model: str, options: dict[str, str]) -> None:
+    """In small steps, saying how far it has come, which is less than nothing at first."""
+    indexer._COMMIT_ROWS = 4
+    indexer.BATCH = 2
+    said.send(-1)
+    indexer.index(
+        folder, to, describe(model), report=lambda progress: said.send(progress.done), **options
+    )
 
 
 def run_until(
@@ -65,18 +70,14 @@ def run_until(
 
     If that is less than nothing, a moment after it begins.
     """
-    arguments = command(folder, to, model, **options)
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith("end"):
-                process.wait()
-                assert process.returncode == 0
-                return True
-            if (line[0].isdigit() and int(line) >= done) or done < 0:
-                time.sleep(delay)
-                process.send_signal(signal.SIGKILL)
-                break
+    with (
+        begun(_index, folder, to, model.name, options) as (process, said),
+        suppress(EOFError),  # it has come to its end
+    ):
+        while said.recv() < done:
+            pass
+        time.sleep(delay)
+        process.kill()
     # It may have come to its end meanwhile; an end of any other kind is a failure.
-    assert process.returncode in (0, -signal.SIGKILL)
-    return process.returncode == 0
+    assert process.exitcode in (0, -signal.SIGKILL)
+    return process.exitcode == 0

@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 from filelock import FileLock
 from making import draw, without_privileges
 from networks import means
+from warm import add_up, begun, map_again_and_again
 
 from ital.collection import Collection, describe, index, mapped, pca
 from ital.collection.reader import Content
@@ -246,30 +248,14 @@ def test_an_index_without_room_for_it(indexed, monkeypatch):
     same(Collection.open(indexed))
 
 
-AGAIN = """
-import sys
-from pathlib import Path
-from ital.collection import mapped
-from ital.collection.store import Store
-store = Store.find(Path(sys.argv[1]))
-print("ready", flush=True)
-while True:
-    with store.locked():
-        store.forget_mapped(store.about.current)
-        mapped.write(store, store.about.current)
-"""
-
-
 def test_killed_while_it_is_written(indexed):
     chance = random.Random(0)
     for _ in range(5):
-        command = [sys.executable, "-c", AGAIN, str(indexed)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
+        with begun(map_again_and_again, indexed) as (process, said):
+            assert said.recv() == "ready"
             time.sleep(chance.uniform(0, 0.1))
-            process.send_signal(signal.SIGKILL)
-        assert process.returncode == -signal.SIGKILL
+            process.kill()
+        assert process.exitcode == -signal.SIGKILL
         same(Collection.open(indexed))
         assert is_mapped(Collection.open(indexed).features())
         assert len(files(indexed)) == 1
@@ -279,12 +265,11 @@ def test_many_at_once(indexed):
     """They find files, or make them, or do without."""
     wanted = Collection.open(indexed).features().sum()
     shutil.rmtree(Store.find(indexed).folder / files(indexed)[0])
-    command = [sys.executable, "-c", OPEN, str(indexed)]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    for process in running:
-        printed, _ = process.communicate()
-        assert process.returncode == 0
-        assert float(printed) == pytest.approx(wanted)
+    with ExitStack() as stack:
+        running = [stack.enter_context(begun(add_up, indexed)) for _ in range(3)]
+        for _, said in running:
+            assert said.recv() == pytest.approx(wanted)
+    assert [process.exitcode for process, _ in running] == [0, 0, 0]
     assert len(files(indexed)) == 1
 
 

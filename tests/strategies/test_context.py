@@ -8,7 +8,7 @@ from math import exp, log, pi, sqrt
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from literal import chosen, fitted, is_best, relevant, same, single, small_problems
+from literal import chosen, fitted, is_best, relevant, same, small_problems
 from scipy import stats
 
 import oracle
@@ -44,7 +44,11 @@ def entropy(mean: float, variance: float) -> float:
 def doubt(process: oracle.Model, weights: dict[int, float], batch, user) -> float:
     """What is left in the mean over all ways to answer the batch, image after image."""
     if not batch:
-        return sum(w * entropy(*single(process, c)) for c, w in weights.items())
+        mean, cov = process.predict(list(weights))
+        variances = np.diag(cov)
+        return sum(
+            w * entropy(m, v) for w, m, v in zip(weights.values(), mean, variances, strict=True)
+        )
     first, rest = batch[0], batch[1:]
     p, total = relevant(process, first), 0.0
     for (if_not, if_so), answer in zip(user.channel, (-1, 0, 1), strict=True):

@@ -77,17 +77,16 @@ class TestScore:
         value = searched(problem, ITAL(user, "exact")).score(batch)
         assert value == pytest.approx(expected, abs=1e-4)
 
-    @pytest.mark.parametrize(
-        ("noise", "user"), [(1e-6, IMPERFECT[0]), *((0.05, user) for user in IMPERFECT)]
-    )
-    def test_equation_11_for_a_batch_of_four(self, noise, user):
+    @pytest.mark.parametrize(("noise", "users"), [(1e-6, IMPERFECT[:1]), (0.05, IMPERFECT)])
+    def test_equation_11_for_a_batch_of_four(self, noise, users):
         rng = np.random.default_rng(4)
         features = rng.standard_normal((9, 3))
         model = oracle.Model(features, {0: 1, 5: -1}, 1.5, 1.0, noise)
-        search = Search(features, ITAL(user), length_scale=1.5, noise=noise, base_rate=None)
-        search.query(relevant=[0], irrelevant=[5])
-        expected = oracle.mutual_information(model, [1, 3, 4, 7], user.p_label, user.p_mistake)
-        assert search.score([1, 3, 4, 7]) == pytest.approx(expected, abs=1e-4)
+        for user in users:
+            search = Search(features, ITAL(user), length_scale=1.5, noise=noise, base_rate=None)
+            search.query(relevant=[0], irrelevant=[5])
+            expected = oracle.mutual_information(model, [1, 3, 4, 7], user.p_label, user.p_mistake)
+            assert search.score([1, 3, 4, 7]) == pytest.approx(expected, abs=1e-4)
 
     @pytest.mark.parametrize("size", [5, 6])
     def test_larger_batches_by_enumeration(self, size):
@@ -100,6 +99,7 @@ class TestScore:
             oracle.mutual_information(model, batch), abs=1e-3
         )
 
+    @settings(max_examples=50)
     @given(problems(), st.integers(1, 6), users)
     def test_identities(self, problem, size, user):
         """0 <= exact <= H; a user at random tells nothing; perfection is the entropy."""
@@ -331,7 +331,7 @@ class TestLargeBatches:
     @pytest.mark.parametrize("name", ["entropy", "paper", "exact"])
     def test_images_that_determine_each_other(self, name):
         """On a line, a few images say nearly all about the others."""
-        features = np.random.default_rng(0).standard_normal((60, 1))
+        features = np.random.default_rng(0).standard_normal((30, 1))
         search = Search(features, strategy(name, UserModel(0.9, 0.1)), base_rate=None)
         search.query(relevant=[0])
         batch = search.suggest(20)
