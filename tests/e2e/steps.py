@@ -51,6 +51,18 @@ def wait_for_others(page, before):
     )
 
 
+def wait_for_questions(page, identifiers):
+    """Until these are the questions, in whatever order."""
+    page.wait_for_function(
+        """wanted => {
+            const now = [...document.querySelectorAll('[data-testid=card]')];
+            const ids = now.map(card => Number(card.dataset.id));
+            return ids.length === wanted.length && wanted.every(id => ids.includes(id));
+        }""",
+        arg=identifiers,
+    )
+
+
 def state(server, page):
     search = page.url.rpartition("/")[2]
     return httpx.get(f"{server.url}/api/v1/searches/{search}").json()

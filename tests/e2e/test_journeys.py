@@ -28,6 +28,7 @@ from steps import (
     shown,
     state,
     wait_for_others,
+    wait_for_questions,
 )
 
 
@@ -260,6 +261,8 @@ def test_two_tabs_on_one_search(open_page, server):
     after = state(server, page)
     assert after["rounds"] == 2
     assert after["irrelevant"] == 4
+    # The questions of the first tab's round may be shown for a moment before those that follow.
+    wait_for_questions(other, [one["id"] for one in after["batch"]])
     answer_round(other)
     assert state(server, page)["rounds"] == 3
 

@@ -295,7 +295,7 @@ class TestProgress:
             search.answer({2: False, 3: None})
             search.answer({4: True, 5: None})
             search.answer({6: False, 7: None})
-            expected = search.model.probabilities().sum()
+            expected = search.model.told().sum()
             assert held[-1]["relevant"] == pytest.approx(expected)
             drawn = search.census().relevant(len(search))
             ends = [held[-1]["low"], held[-1]["high"]]
@@ -309,7 +309,7 @@ class TestProgress:
             search = ital.Collection.open(folder).search(length_scale=0.08)
             search.query(relevant=[1])
             search.answer({2: False, 3: True, 4: True})
-            relevant = search.model.probabilities().sum()
+            relevant = search.model.told().sum()
             assert wide["progress"][-1]["relevant"] == pytest.approx(relevant)
             assert state["progress"][-1]["relevant"] != pytest.approx(relevant)
 
