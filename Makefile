@@ -16,10 +16,11 @@ help: ## list the commands
 WEB := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist/*')
 
 SOURCES := pyproject.toml constraints.txt hatch_build.py $(WEB)
+# Python compiles what it imports, which is a small part of all that is installed.
 define INSTALL
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 $(PYTHON) -m venv .venv
-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e
 endef
 
 # What a person needs to search pictures, and no tool of the tests.
