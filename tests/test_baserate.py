@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import exp, inf, log, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from generators import seeds
 from ital import Search, UserModel, baserate
-from ital.baserate import BORDERS, SCALES, Posterior, Rare, prior_of
+from ital.baserate import ASKED, BORDERS, SCALES, TOLD, Posterior, Rare, Stance, prior_of
 from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
@@ -36,15 +36,14 @@ def evidence(rng, answers: int, **more) -> Evidence:
     )
 
 
-def literal(
-    seen: Evidence, median: float, spread: float, half_life: float = inf
-) -> tuple[float, float]:
+def literal(seen: Evidence, median: float, spread: float, stance: Stance) -> tuple[float, float]:
     """Scale and border, the posterior written out number by number.
 
     An answer counts half as much as the one that came ``half_life`` answers after it, and all
     of them together as much as they are.
     """
-    counts = [0.5 ** (later / half_life) for later in reversed(range(len(seen.answers)))]
+    later = reversed(range(len(seen.answers)))
+    counts = [0.5 ** (one / stance.half_life) for one in later]
     counts = [len(counts) * one / sum(counts) for one in counts]
     total = log_scale = border = 0.0
     for unit in SCALES:
@@ -57,11 +56,11 @@ def literal(
                 ]
             )
             weight = exp(-0.5 * (log(max(seen.images * share, 1.0) / median) / spread) ** 2)
-            weight *= exp(-0.5 * (b / 0.25) ** 2)
+            weight *= exp(-0.5 * (b / stance.border_spread) ** 2)
             told = zip(seen.answers, seen.answer_means, seen.answer_variances, counts, strict=True)
             for y, m, v, count in told:
                 right = float(ndtr(y * (m - b) / (s * sqrt(v))))
-                p = max(0.01, seen.p_mistake)
+                p = min(max(stance.least_doubt, seen.p_mistake), 1 - stance.least_doubt)
                 weight *= ((1 - p) * right + p * (1 - right)) ** count
             total += weight
             log_scale += weight * log(s)
@@ -72,11 +71,11 @@ def literal(
 @given(seeds, st.integers(0, 6), st.sampled_from([0.0, 0.2, 0.5, 0.9]))
 def test_the_posterior_is_what_it_says(seed, answers, p_mistake):
     seen = evidence(np.random.default_rng(seed), answers, p_mistake=p_mistake)
-    posterior = Posterior.of(seen, None)
-    assert posterior.weights.sum() == pytest.approx(1)
-    for weights, half_life in ((posterior.weights, inf), (posterior.recent_weights, 32.0)):
-        expected = literal(seen, 50.0, 1.0, half_life)
-        assert posterior.centre(weights) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    for stance, spread in ((ASKED, 1.0), (TOLD, 2.0)):
+        posterior = Posterior.of(seen, None, stance)
+        assert posterior.weights.sum() == pytest.approx(1)
+        expected = literal(seen, 50.0, spread, stance)
+        assert posterior.centre == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 def test_questions_go_by_all_answers_and_figures_by_recent_ones():

@@ -33,12 +33,6 @@ SCALES = np.geomspace(0.1, 1.6, 13)
 BORDERS = np.linspace(-0.6, 0.6, 13)
 """Values of b: 0 lies half-way between an irrelevant image and a relevant one."""
 
-_SPREAD = 1.0
-"""The number of relevant images after the query is log-normal around ``EXPECTED``, so wide."""
-
-_BORDER_SPREAD = 0.25
-"""The border is normal around 0 with this deviation."""
-
 _SMALL = 1e-12
 """Least variance."""
 
@@ -57,20 +51,38 @@ _CAUTIOUS_PRIOR = 2 / 3
 _CAUTIOUS_ANSWERS = 1 / 4
 """Power of the likelihood in draws: four answers, which is a batch, count as one."""
 
-_HALF_LIFE = 32.0
-"""Answers after which one counts half as much in what is told: eight batches of four."""
-
-_LEAST_DOUBT = 0.01
-"""No answer is foretold more surely than that, so that one surprise does not decide all."""
-
 _LEAST_WORTH = 1e-3
 """Of an answer, below which it is hardly believed at all."""
 
 
-def _rare(images: int, rate: float | None) -> tuple[float, float]:
+@dataclass(frozen=True)
+class Stance:
+    """How much is taken for granted, and how much is left to the answers."""
+
+    spread: float
+    """The number of relevant images after the query is log-normal around ``EXPECTED``, so wide."""
+    border_spread: float
+    """The border is normal around 0 with this deviation."""
+    least_doubt: float
+    """No answer is foretold more surely than that, so that one surprise does not decide all."""
+    half_life: float
+    """Answers after which one counts half as much."""
+
+
+ASKED = Stance(spread=1.0, border_spread=0.25, least_doubt=0.01, half_life=np.inf)
+"""What questions go by: tens of images, a border half-way, and all answers alike."""
+
+TOLD = Stance(spread=2.0, border_spread=0.5, least_doubt=0.05, half_life=32.0)
+"""What people are told: tens or hundreds, a border anywhere between the labels, recent answers.
+
+Eight batches of four count half. Figures that are off mislead, questions that are off teach.
+"""
+
+
+def _rare(images: int, rate: float | None, stance: Stance) -> tuple[float, float]:
     """How many images are of the rarer kind, in the median, and the deviation of its logarithm."""
     if rate is None:
-        return min(EXPECTED, images / _LEAST_OTHERS), _SPREAD
+        return min(EXPECTED, images / _LEAST_OTHERS), stance.spread
     return images * min(rate, 1 - rate), _FIXED
 
 
@@ -85,9 +97,9 @@ def _share(means: bytes, variances: bytes, scales: bytes) -> FloatArray:
     return share
 
 
-def _recency(answers: int) -> FloatArray:
-    """How much each of so many answers counts in what is told; their mean is 1."""
-    weights: FloatArray = 0.5 ** (np.arange(answers)[::-1] / _HALF_LIFE)
+def _recency(answers: int, half_life: float) -> FloatArray:
+    """How much each of so many answers counts; their mean is 1."""
+    weights: FloatArray = 0.5 ** (np.arange(answers)[::-1] / half_life)
     weights *= answers / max(weights.sum(), 1.0)
     return weights
 
@@ -101,38 +113,28 @@ class Posterior:
     prior: FloatArray
     """Logarithms, but for a constant: a row for each scale and a column for each border."""
     likelihood: FloatArray
-    """Of all answers, likewise."""
-    recent: FloatArray
-    """The same with answers that count the less the older they are, and as much together."""
+    """Of the answers, likewise."""
 
     @staticmethod
-    def of(evidence: Evidence, rate: float | None) -> Posterior:
+    def of(evidence: Evidence, rate: float | None, stance: Stance) -> Posterior:
         """Given the answers; with a ``rate``, the number of relevant images is all but given."""
         scales = SCALES / np.sqrt(max(evidence.prior_variance, _SMALL))
         share = _share(evidence.means.tobytes(), evidence.variances.tobytes(), scales.tobytes())
         s, b = scales[:, None, None], BORDERS[:, None]
-        expected, spread = _rare(evidence.images, rate)
+        expected, spread = _rare(evidence.images, rate, stance)
         surprise = np.log(np.maximum(evidence.images * share, 1.0) / max(expected, 1.0)) / spread
-        prior = -0.5 * (surprise**2 + (BORDERS / _BORDER_SPREAD) ** 2)
+        prior = -0.5 * (surprise**2 + (BORDERS / stance.border_spread) ** 2)
         deviations = np.sqrt(np.maximum(evidence.answer_variances, _SMALL))
         certain = evidence.answers * (evidence.answer_means - b) / (s * deviations)
-        p = np.clip(evidence.p_mistake, _LEAST_DOUBT, 1 - _LEAST_DOUBT)
+        p = np.clip(evidence.p_mistake, stance.least_doubt, 1 - stance.least_doubt)
         foretold = np.log(p + (1 - 2 * p) * special.ndtr(certain))
-        return Posterior(scales, prior, foretold.sum(axis=2), foretold @ _recency(len(deviations)))
+        return Posterior(scales, prior, foretold @ _recency(len(deviations), stance.half_life))
 
     @property
     def weights(self) -> FloatArray:
         """They sum up to 1."""
-        return self._weights(self.likelihood)
-
-    @property
-    def recent_weights(self) -> FloatArray:
-        """What probabilities are told by.
-
-        The first answers surprise a model that knows next to nothing. What is to be told is how
-        sure it is by now, of which the last ones are the better witnesses.
-        """
-        return self._weights(self.recent)
+        weights: FloatArray = special.softmax(self.prior + self.likelihood)
+        return weights
 
     @property
     def cautious_weights(self) -> FloatArray:
@@ -141,14 +143,15 @@ class Posterior:
         As forecasts, answers are not independent, and no kernel is right: taken at their face
         value, intervals of 80 % would hold the truth in half of all searches.
         """
-        return self._weights(_CAUTIOUS_ANSWERS * self.likelihood, _CAUTIOUS_PRIOR)
-
-    def _weights(self, likelihood: FloatArray, prior: float = 1.0) -> FloatArray:
-        weights: FloatArray = special.softmax(prior * self.prior + likelihood)
+        weights: FloatArray = special.softmax(
+            _CAUTIOUS_PRIOR * self.prior + _CAUTIOUS_ANSWERS * self.likelihood
+        )
         return weights
 
-    def centre(self, weights: FloatArray) -> tuple[float, float]:
+    @property
+    def centre(self) -> tuple[float, float]:
         """The geometric mean of s^2, and the mean of b."""
+        weights = self.weights
         scale = np.exp(2 * weights.sum(axis=1) @ np.log(self.scales))
         return float(scale), float(weights.sum(axis=0) @ BORDERS)
 
@@ -183,7 +186,7 @@ class Rare(Prior):
         return 1.0 if self.rate is not None and self.rate > 0.5 else -1.0
 
     def number(self, images: int) -> tuple[float, float]:
-        median, spread = _rare(images, self.rate)
+        median, spread = _rare(images, self.rate, ASKED)
         return (median if self.mean < 0 else images - median), spread
 
     def belief(self, evidence: Evidence) -> Belief:
@@ -194,14 +197,13 @@ class Rare(Prior):
             answers=sign * evidence.answers,
             answer_means=sign * evidence.answer_means,
         )
-        posterior = Posterior.of(turned, self.rate)
-        scales, borders = np.meshgrid(posterior.scales**2, sign * BORDERS, indexing="ij")
-        weights = posterior.cautious_weights
+        asked, told = (Posterior.of(turned, self.rate, stance) for stance in (ASKED, TOLD))
+        scales, borders = np.meshgrid(asked.scales**2, sign * BORDERS, indexing="ij")
+        weights = asked.cautious_weights
         likely = weights > _UNLIKELY
         weights = weights[likely] / weights[likely].sum()
         pairs = (tuple(one.tolist()) for one in (scales[likely], borders[likely], weights))
-        scale, border = posterior.centre(posterior.weights)
-        told_scale, told_border = posterior.centre(posterior.recent_weights)
+        (scale, border), (told_scale, told_border) = asked.centre, told.centre
         return Belief(scale, sign * border, told_scale, sign * told_border, *pairs)
 
     def along_ranking(self, probabilities: FloatArray) -> FloatArray:
