@@ -7,6 +7,9 @@ NPM = PATH="$(NODE)/bin:$$PATH" node $(NODE)/lib/node_modules/npm/bin/npm-cli.js
 # Checks that do not need each other run side by side, and so do the two package managers.
 MAKEFLAGS += --jobs=2
 
+# What was compiled once is there for the next process: tests start hundreds of them.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint style types page format bench web clean
 
