@@ -89,7 +89,10 @@ def environment(**more: str) -> Iterator[dict[str, str]]:
         ours = {"HOME": folder, "RAY_TMPDIR": folder, "RAY_AUTH_MODE": "disabled"}
         # Ray's workers let all others go first, and would wait for the other tests to end.
         polite = {"RAY_worker_niceness": "0"}
-        yield {**os.environ, **ours, **polite, **more}
+        # They are to start when there is something to do: not one for each processor of a cluster,
+        # which may have more of them than this machine.
+        few = {"RAY_prestart_worker_first_driver": "0"}
+        yield {**os.environ, **ours, **polite, **few, **more}
 
 
 class Head:

@@ -15,6 +15,7 @@ Identifier = NewType("Identifier", int)
 Row = NewType("Row", int)
 """Where an image is in a pool; a negative number for a vector from outside, which is not in it."""
 
+FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.integer[Any]]
 

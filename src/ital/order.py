@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ital.checks import IntArray
-from ital.gaussian import FloatArray
+from ital.checks import FloatArray, IntArray
 
 _LEAST_WORTH = 1e-9
 """Of an image, so that all have a chance to be in a sample."""

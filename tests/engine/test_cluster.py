@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playing import EVERYWHERE, SCORED, assert_alike, played
+from playing import EVERYWHERE, SCORED, assert_alike, played, played_in_turns
 
 from ital import RayEngine, Search
 from ital.engine import ClusterError
@@ -63,12 +63,12 @@ def kill(pool, cluster, killed):
 
 
 def test_actors_that_die_between_rounds_change_nothing(digits, pool, alone, kill, killed):
-    assert_alike(played(digits, "context", pool, kill), alone("digits", "context"))
-    assert len(killed) == 10
-
-
-def test_actors_that_die_have_their_part_of_a_score_again(digits, pool, alone, kill, killed):
-    assert_alike(played(digits, SCORED, pool, kill), alone("digits", SCORED))
+    """Neither a search that began with a query, nor one whose actors hold parts of a score."""
+    strategies = ("context", SCORED)
+    for strategy, found in zip(
+        strategies, played_in_turns(digits, strategies, pool, kill), strict=True
+    ):
+        assert_alike(found, alone("digits", strategy))
     assert len(killed) == 10
 
 

@@ -12,6 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import ray
 
 from ital import checks
+from ital.checks import FloatArray
 from ital.engine.connection import OWN
 from ital.engine.cut import Cut
 from ital.engine.driver import Driver
@@ -19,7 +20,6 @@ from ital.engine.group import ClusterError, Engine, Group
 from ital.engine.mapped import Mapped
 from ital.engine.messages import pickled
 from ital.engine.threads import cores
-from ital.gaussian import FloatArray
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ital.checks import IntArray, Rows
-from ital.gaussian import FloatArray
+from ital.checks import FloatArray, IntArray, Rows
 
 
 @dataclass(frozen=True)

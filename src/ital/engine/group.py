@@ -15,9 +15,8 @@ import numpy as np
 
 from ital import checks
 from ital.candidates import Candidates, Unlabelled
-from ital.checks import IntArray, Rows
+from ital.checks import FloatArray, IntArray, Rows
 from ital.engine.cut import Cut
-from ital.gaussian import FloatArray
 from ital.order import largest
 
 P = ParamSpec("P")
