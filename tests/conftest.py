@@ -35,6 +35,12 @@ settings.load_profile("ital")
 # In the background of a shell Ctrl-C is ignored, here and by all that is started from here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+if sys.dont_write_bytecode:
+    # Nothing is compiled when it is installed. If it may not be kept beside the sources, either,
+    # every process that is started from here would take seconds to compile what it imports.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / "build" / "compiled")
+
 NO_SKIPS = os.environ.get("ITAL_NO_SKIPS") == "1"
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import io
 import json
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -12,15 +16,39 @@ import pytest
 from making import draw
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+# pools.py is no script: others import from it.
+SCRIPTS = sorted(one.name for one in BENCHMARKS.glob("*.py") if one.name != "pools.py")
 
 
-def run(script: str, *arguments: str) -> str:
-    command = [sys.executable, str(BENCHMARKS / script), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+@pytest.fixture
+def run(monkeypatch):
+    """Run a script here, where all that it imports is there already; what it prints."""
+    known = set(sys.modules)
+
+    def run(script: str, *arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", [script, *arguments])
+        monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            runpy.run_path(str(BENCHMARKS / script), run_name="__main__")
+        return printed.getvalue()
+
+    yield run
+    for name in set(sys.modules) - known:
+        if BENCHMARKS in Path(getattr(sys.modules[name], "__file__", None) or "").parents:
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_select_is_that_of_the_standard_library(script):
+    """Their folder leaves the path before anything else is imported, but for built-in modules."""
+    lines = [ast.unparse(one) for one in ast.parse((BENCHMARKS / script).read_text()).body]
+    begun = lines.index("import sys")
+    assert [line.split()[0] for line in lines[1:begun]] == ["from"], "from __future__"
+    assert lines[begun + 1] in ("sys.path.pop(0)", "sys.path[0] += '/../tests'")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux's /proc")
-def test_select(tmp_path):
+def test_select(run, tmp_path):
     out = tmp_path / "folder" / "select.json"
     options = ("--sizes", "400", "--repeats", "1", "--oracle-size", "100", "--oracle-sample", "1")
     printed = run("select.py", *options, "--out", str(out))
@@ -37,7 +65,7 @@ def test_select(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from Linux's /proc")
-def test_scale(tmp_path):
+def test_scale(run, tmp_path):
     out = tmp_path / "scale.json"
     options = ("--parts", "acd", "--sizes", "1000", "3200", "--dimension", "16", "--rounds", "2")
     options += ("--mapped", "2000", "--mapped-dimension", "8", "--repeats", "1", "--out", str(out))
@@ -51,7 +79,7 @@ def test_scale(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from Linux's /proc")
-def test_labels(tmp_path):
+def test_labels(run, tmp_path):
     out = tmp_path / "labels.json"
     sizes = ("--images", "300", "--dimension", "8", "--labels", "40")
     printed = run("labels.py", *sizes, "--out", str(out))
@@ -61,7 +89,7 @@ def test_labels(tmp_path):
     assert max(report["apart"].values()) < 1e-9
 
 
-def test_strategies(data_folder, tmp_path):
+def test_strategies(run, data_folder, tmp_path):
     out = tmp_path / "strategies.json"
     printed = run(
         "strategies.py", "--strategies", "ital", "tcal", "--rounds", "1", "--out", str(out)
@@ -72,7 +100,7 @@ def test_strategies(data_folder, tmp_path):
     assert all(value > 0 for one in report.values() for value in one.values())
 
 
-def test_scores():
+def test_scores(run):
     printed = run("scores.py", "--aucs", "0.9", "--queries", "1", "--rounds", "1")
     assert "digits, 10 queries" in printed
     for begun in ("picture", "score 0.9", "both 0.9"):
@@ -81,7 +109,7 @@ def test_scores():
         )
 
 
-def test_audit(tmp_path):
+def test_audit(run, tmp_path):
     out = tmp_path / "audit.json"
     options = ("--data", "digits", "--searches", "2", "--rounds", "1", "--answers", "9")
     printed = run("audit.py", *options, "--out", str(out))
@@ -92,7 +120,7 @@ def test_audit(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from Linux's /proc")
-def test_collection(tmp_path):
+def test_collection(run, tmp_path):
     out = tmp_path / "collection.json"
     options = ("--size", "300", "--dimension", "160", "--repeats", "1", "--out", str(out))
     printed = run("collection.py", *options)
@@ -103,7 +131,7 @@ def test_collection(tmp_path):
     assert report["rounds"]["128 float16"]["bytes"] == 256
 
 
-def test_stacks(tmp_path):
+def test_stacks(run, tmp_path):
     for number in range(8):
         draw(tmp_path / "pictures" / f"{number}.png", number, (320, 240))
     out = tmp_path / "stacks.json"
@@ -117,7 +145,7 @@ def test_stacks(tmp_path):
     assert report["scale"]["centres"] < 3000
 
 
-def test_index(tmp_path):
+def test_index(run, tmp_path):
     for number in range(20):
         draw(tmp_path / "pictures" / f"{number}.png", number)
     out = tmp_path / "index.json"
@@ -129,13 +157,17 @@ def test_index(tmp_path):
 
 
 def test_serve(tmp_path):
-    """The grid is looked at where there is a Chromium."""
+    """The grid is looked at where there is a Chromium.
+
+    It has a process of its own, whose end closes its many connections.
+    """
     out = tmp_path / "serve.json"
     options = ("--parts", "abcdefg", "--folder", str(tmp_path / "million"), "--out", str(out))
     options += ("--large", "300", "--small", "200", "--million", "400", "--dimension", "8")
     options += ("--users", "2", "--rounds", "2", "--frames", "20", "--requests", "20")
     options += ("--times", "1", "--clicks", "1", "--many", "50", "--searches", "1")
-    printed = run("serve.py", *options)
+    command = [sys.executable, str(BENCHMARKS / "serve.py"), *options]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     report = json.loads(out.read_text())
     for measured in (report, report["million"]):
         assert measured["against_library"].keys() == {"batch", "batch and results"}

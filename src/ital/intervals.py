@@ -6,8 +6,6 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from scipy.stats import hypergeom
-
 _ROUNDING = 1e-9
 """By which part of itself a probability may be off. What lies within it of the border counts as
 possible, so that no rounding makes an interval too short."""
@@ -46,6 +44,8 @@ def most(hits: int, draws: int, size: int, chance: float) -> int:
     hypergeometric distribution. Whatever the true number is, it exceeds this with no more than that
     chance: where it does, the draw was one of those that have less.
     """
+    from scipy.stats import hypergeom  # takes a second to import, and only audits need it
+
     threshold = chance * (1 - _ROUNDING)
     # From one number to the next the chance of so few hits only falls.
     possible = range(hits + 1, size - draws + hits + 1)

@@ -112,6 +112,6 @@ class TestEntryPoints:
 
     def test_in_the_command_line(self, installed, tmp_path):
         command = ["-m", "ital", "bench", "run", "--data", "digits", "--strategies", "lowest"]
-        options = ["--queries", "1", "--rounds", "1", "--out", str(tmp_path / "runs")]
-        self.run(*command, *options)
+        options = ["--queries", "1", "--rounds", "1", "--processes", "2"]
+        self.run(*command, *options, "--out", str(tmp_path / "runs"))
         assert list(tmp_path.glob("runs/digits*/results/lowest.jsonl"))

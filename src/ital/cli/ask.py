@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ital.answers import Answer
-from ital.cli.asking import Asking
 from ital.cli.finding import (
     AsJson,
     Folder,
@@ -30,6 +29,7 @@ from ital.cli.output import errors_as_messages, note, print_paths
 from ital.cli.viewer import Show, shown
 
 if TYPE_CHECKING:
+    from ital.cli.asking import Asking
     from ital.collection import Collection
     from ital.search import Search
 
@@ -77,6 +77,7 @@ def ask(
 
     ital ask ~/Pictures --load roses.json --save roses.json
     """
+    from ital.cli.asking import Asking
     from ital.collection import Collection
 
     with errors_as_messages():

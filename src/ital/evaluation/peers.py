@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.svm import SVC
 
 from ital.checks import Identifier, IntArray
 from ital.gaussian import FloatArray
@@ -113,6 +111,8 @@ class SVM(Peer):
     """A linear support vector machine; the centroid until there is an irrelevant image."""
 
     def _learn(self, vectors: FloatArray, relevant: Truth) -> Scorer:
+        from sklearn.svm import SVC  # takes long to import
+
         machine = SVC(kernel="linear", class_weight="balanced")
         machine.fit(self._directions(vectors), relevant)
         return lambda some: np.asarray(machine.decision_function(self._directions(some)))
@@ -122,6 +122,8 @@ class Forest(Peer):
     """A random forest, which asks about random images from both sides of its decision."""
 
     def _learn(self, vectors: FloatArray, relevant: Truth) -> Scorer:
+        from sklearn.ensemble import RandomForestClassifier  # takes long to import
+
         forest = RandomForestClassifier(
             n_estimators=100,
             class_weight="balanced",
