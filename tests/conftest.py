@@ -2,17 +2,8 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-
-if sys.dont_write_bytecode:
-    # Dozens of processes start here, and each would compile all libraries anew, which takes longer
-    # than what it is to do. What is compiled goes where it is in nobody's way.
-    sys.dont_write_bytecode = False
-    sys.pycache_prefix = str(Path(__file__).resolve().parents[1] / "build" / "pycache")
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import numpy as np
 import pytest
@@ -34,12 +25,6 @@ settings.load_profile("ital")
 
 # In the background of a shell Ctrl-C is ignored, here and by all that is started from here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-if sys.dont_write_bytecode:
-    # Nothing is compiled when it is installed. If it may not be kept beside the sources, either,
-    # every process that is started from here would take seconds to compile what it imports.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / "build" / "compiled")
 
 NO_SKIPS = os.environ.get("ITAL_NO_SKIPS") == "1"
 
