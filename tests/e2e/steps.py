@@ -63,6 +63,19 @@ def wait_for_questions(page, identifiers):
     )
 
 
+def all_sent(page):
+    """Wait until the server has acknowledged all that was said."""
+    page.wait_for_function(
+        "() => !Object.keys(localStorage).some(key => key.startsWith('ital.outbox'))"
+    )
+
+
+def close(page, dialog):
+    """By its key, and wait until it has gone: what follows is meant for what is below it."""
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
 def state(server, page):
     search = page.url.rpartition("/")[2]
     return httpx.get(f"{server.url}/api/v1/searches/{search}").json()
@@ -104,21 +117,31 @@ def refuse(page, path):
     page.route(path, lambda route: route.fulfill(status=422, body=body))
 
 
+def at_rest(page):
+    """Wait until all movements have ended, and all pictures in view have come or failed."""
+    page.wait_for_function(
+        """() => {
+            const ends = one => one.effect.getComputedTiming().endTime !== Infinity;
+            const moves = one => one.playState === 'running' && ends(one);
+            const inView = one => {
+                const { top, bottom } = one.getBoundingClientRect();
+                return bottom > 0 && top < innerHeight;
+            };
+            return !document.getAnimations().some(moves)
+                && [...document.images].filter(inView).every(one => one.complete);
+        }"""
+    )
+
+
 def schemes(page):
     """The page in light colours and then in dark ones, when all movements have ended."""
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        page.wait_for_function(
-            """() => {
-                const ends = one => one.effect.getComputedTiming().endTime !== Infinity;
-                const moves = one => one.playState === 'running' && ends(one);
-                return !document.getAnimations().some(moves);
-            }"""
-        )
+        at_rest(page)
         yield scheme
 
 
 def keep(page, name):
-    page.wait_for_timeout(400)  # for pictures and movements
+    at_rest(page)
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"{name}.png")

@@ -16,9 +16,11 @@ from painting import paint
 from playwright.sync_api import expect
 from steps import (
     all_loaded,
+    all_sent,
     answer_round,
     begin,
     cards,
+    close,
     focus,
     is_blue,
     is_on_top,
@@ -75,9 +77,8 @@ def test_no_figure_before_the_first_answer(open_page):
     expect(page.get_by_test_id("why")).to_contain_text("Because of what you said")
     for place in (viewer, page.get_by_test_id("why").locator(".top")):
         assert "likely" not in place.inner_text()
-    page.keyboard.press("Escape")
-    page.keyboard.press("Escape")
-    expect(viewer).to_have_count(0)
+    close(page, page.get_by_test_id("why"))
+    close(page, viewer)
     page.get_by_test_id("export").click()
     dialog = page.get_by_test_id("export-dialog")
     expect(dialog).to_contain_text("The best")
@@ -111,8 +112,7 @@ def test_figures_after_the_first_answer(open_page, server):
         viewer = page.get_by_test_id("viewer")
         expect(viewer).to_contain_text("of 120")
         assert ("likely" in viewer.inner_text()) is told
-        page.keyboard.press("Escape")
-        expect(viewer).to_have_count(0)
+        close(page, viewer)
     # From where to where precision may be is told by a tooltip, and to those who do not see it.
     told = r"Precision, how many of these are right: .* %"
     expect(page.get_by_title(re.compile(told))).to_be_visible()
@@ -202,8 +202,7 @@ def test_by_keyboard_alone(open_page, server):
     expect(page.get_by_test_id("redo")).to_be_enabled()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    close(page, page.get_by_role("dialog"))
 
 
 def test_undo_redo_and_relabel(open_page, server):
@@ -227,8 +226,8 @@ def test_undo_redo_and_relabel(open_page, server):
     history = page.get_by_test_id("history-panel")
     expect(history).to_be_visible()
     wrong = history.get_by_test_id("no").and_(history.locator("[aria-pressed=false]")).last
-    wrong.click()
-    page.wait_for_timeout(500)
+    with page.expect_response("**/answers"):
+        wrong.click()
     after = state(server, page)
     assert after["revision"] == before["revision"] + 1
     assert (after["relevant"], after["irrelevant"]) != (before["relevant"], before["irrelevant"])
@@ -303,7 +302,7 @@ def test_axe_finds_nothing_serious(open_page):
         page.get_by_role("button", name=name).first.click()
         expect(page.get_by_role("dialog")).to_be_visible()
         check(name)
-        page.keyboard.press("Escape")
+        close(page, page.get_by_role("dialog"))
     page.get_by_role("link", name="Searches").click()
     expect(page.get_by_test_id("searches")).to_be_visible()
     check("searches")
@@ -403,12 +402,12 @@ def test_quick_keys_make_one_round(open_page, server):
     viewer = page.get_by_test_id("viewer")
     for _ in range(6):
         page.keyboard.press("y")
-    page.wait_for_timeout(700)
+    wait_for_others(page, before)
+    all_sent(page)
     assert state(server, page)["rounds"] == 1
     # Back closes the picture, and the search is still there.
     page.go_back()
     expect(viewer).to_have_count(0)
-    wait_for_others(page, before)
     assert focus(page) == "card"
 
 
@@ -419,9 +418,10 @@ def test_a_mark_that_is_refused(open_page, server):
     marked = result.get_by_test_id("yes")
     before = state(server, page)["revision"]
     # A second click says nothing new.
-    marked.dblclick()
+    with page.expect_response("**/answers"):
+        marked.dblclick()
     expect(result.get_by_role("button", name="marked yes")).to_be_visible()
-    page.wait_for_timeout(400)
+    all_sent(page)
     assert state(server, page)["revision"] == before + 1
     refuse(page, "**/answers")
     page.get_by_test_id("results").locator("[data-open]").nth(9).click()
@@ -441,8 +441,7 @@ def test_a_search_that_cannot_start(open_page):
     page.locator("[data-testid=cell][data-id='3'] [data-open]").click()
     page.get_by_test_id("find-like").click()
     expect(page.get_by_text("Not today")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_test_id("viewer")).to_have_count(0)
+    close(page, page.get_by_test_id("viewer"))
     page.keyboard.press("+")
     search = page.get_by_test_id("search-examples")
     search.click()

@@ -8,7 +8,7 @@ import io
 import pytest
 from playwright.sync_api import expect
 from serving import Phoenix
-from steps import all_loaded, cards, keep, shown, state, wait_for_others
+from steps import all_loaded, cards, close, keep, shown, state, wait_for_others
 
 from ital.collection.emoji import sample
 from ital.collection.store import in_cache
@@ -83,8 +83,7 @@ def test_from_one_flower_to_all(open_page, server, flowers, query, emoji):
     page.get_by_role("button", name="History").first.click()
     expect(page.get_by_role("dialog")).to_be_visible()
     keep(page, "history")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    close(page, page.get_by_role("dialog"))
     # So that the first row is right under the bars.
     results = page.get_by_test_id("results")
     results.evaluate("grid => scrollBy(0, grid.getBoundingClientRect().top - 56)")

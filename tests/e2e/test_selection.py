@@ -9,9 +9,11 @@ from axe import serious
 from playwright.sync_api import expect
 from steps import (
     all_loaded,
+    all_sent,
     answer_round,
     begin,
     cards,
+    close,
     keep,
     schemes,
     shown,
@@ -86,8 +88,7 @@ def test_by_dragging(search):
     expect(selected(page)).to_have_text("5 selected")
     # The end of the movement is no click.
     expect(page.get_by_test_id("viewer")).to_have_count(0)
-    page.keyboard.press("Escape")
-    expect(selected(page)).to_have_count(0)
+    close(page, selected(page))
     assert sent == []
 
 
@@ -97,7 +98,7 @@ def test_by_keys(search, server):
     counted = int(page.get_by_test_id("expected").locator("dd").first.inner_text())
     page.keyboard.press("ControlOrMeta+a")
     expect(selected(page)).to_have_text(f"{counted} selected")
-    page.keyboard.press("Escape")
+    close(page, selected(page))
     results(page).first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")
@@ -127,9 +128,7 @@ def test_many_are_safe_before_they_are_learnt(search, server):
     expect(selected(page)).to_have_text("30 selected")
     page.keyboard.press("n")
     expect(page.get_by_test_id("undo")).to_have_attribute("aria-disabled", "false")
-    page.wait_for_function(
-        "() => !Object.keys(localStorage).some((key) => key.startsWith('ital.outbox'))"
-    )
+    all_sent(page)
     # They are on disk, which is all that counts; the questions stay until there are others.
     expect(page.get_by_test_id("results").get_by_text("Learning…")).to_be_visible()
     assert shown(page) == asked

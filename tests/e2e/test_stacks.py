@@ -12,7 +12,7 @@ from axe import serious
 from painting import paint
 from PIL import Image
 from playwright.sync_api import expect
-from steps import all_loaded, begin, cards, keep, state
+from steps import all_loaded, at_rest, begin, cards, close, keep, state, wait_for_questions
 
 from ital.collection import index
 
@@ -44,7 +44,9 @@ def test_a_stack_is_answered_opened_selected_and_taken_as_one(open_page, server)
     # One of four is asked about, and its card answered for all of them.
     while not of(page, "batch").count():
         cards(page).first.get_by_test_id("no").click()
-        page.get_by_test_id("send").click()
+        with page.expect_response("**/answers"):
+            page.get_by_test_id("send").click()
+        wait_for_questions(page, [one["id"] for one in state(server, page)["batch"]])
     card = cards(page).filter(has=page.get_by_test_id("stack"))
     card.get_by_test_id("stack").click()
     dialog = page.get_by_test_id("stack-dialog")
@@ -80,8 +82,7 @@ def test_a_stack_is_answered_opened_selected_and_taken_as_one(open_page, server)
     expect(page.get_by_test_id("viewer")).to_have_count(0)
     expect(dialog).to_be_visible()
     keep(page, "stack-opened")
-    page.keyboard.press("Escape")
-    expect(dialog).to_have_count(0)
+    close(page, dialog)
     assert state(server, page)["irrelevant"] == answered["irrelevant"] + 1
     # Selected and marked it is one again, in one step that can be taken back.
     tile.locator("[data-open]").click(modifiers=["ControlOrMeta"])
@@ -89,12 +90,14 @@ def test_a_stack_is_answered_opened_selected_and_taken_as_one(open_page, server)
     page.get_by_test_id("selection").get_by_test_id("unsure").click()
     tile.get_by_test_id("stack").click()
     expect(members.locator("[data-testid=unsure][aria-pressed=true]")).to_have_count(4)
-    page.keyboard.press("Escape")
+    close(page, dialog)
     page.get_by_test_id("undo").click()
     expect(page.get_by_text("Taken back.")).to_be_attached()
+    # The results that follow move the tile.
+    expect(tile.locator("[data-open]")).to_have_accessible_name(re.compile("marked yes"))
     tile.get_by_test_id("stack").click()
     expect(members.locator("[data-testid=yes][aria-pressed=true]")).to_have_count(3)
-    page.keyboard.press("Escape")
+    close(page, dialog)
     # Taken whole, or its best alone.
     taken = {}
     for choice in ("All of them", "The best alone"):
@@ -121,12 +124,12 @@ def test_axe_finds_nothing_serious(open_page, scheme, width):
     page.get_by_test_id("results").evaluate("part => part.scrollIntoView()")
     all_loaded(page)
     badge = of(page, "results")
-    page.wait_for_timeout(400)
+    at_rest(page)
     assert serious(page) == []
     keep(page, f"stacks-{width}-{scheme}")
     badge.click()
     expect(page.get_by_test_id("member").get_by_test_id("no")).to_have_count(4)
-    page.wait_for_timeout(400)
+    at_rest(page)
     assert serious(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     keep(page, f"stack-opened-{width}-{scheme}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from axe import serious
 from playwright.sync_api import expect
-from steps import cards, keep, schemes, shown, state, wait_for_others
+from steps import cards, close, keep, schemes, shown, state, wait_for_others
 
 
 def best(page, count=12) -> list[str]:
@@ -37,7 +37,7 @@ def test_words_find_red_circles(open_page, server):
     page.get_by_role("button", name="Why is this here").first.click()
     expect(page.get_by_test_id("why-words")).to_contain_text("100")
     keep(page, "words-why")
-    page.keyboard.press("Escape")
+    close(page, page.get_by_test_id("why"))
 
     before = shown(page)
     names = {str(one["id"]): one["name"] for one in state(server, page)["batch"]}

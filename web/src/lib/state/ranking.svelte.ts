@@ -1,6 +1,7 @@
 /** The results of a search. Those that are shown stay until the next ones have come, so that cells can move to their new places. */
 import { api } from "../server/api";
 import { folder, messageOf } from "../text/format";
+import { press } from "../input/press";
 import { PagedList } from "../server/pagedList";
 import type { Session } from "./session.svelte";
 import type { Result, SearchState, Thresholds } from "../server/types";
@@ -48,6 +49,7 @@ export class Ranking {
     this.#coming = pages;
     try {
       const [table] = await Promise.all([api.thresholds(this.session.id), pages.load(first, end)]);
+      await press.over();
       if (this.#coming !== pages) return;
       this.#coming = null;
       this.pages = pages;

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { press } from "../../../src/lib/input/press";
 import { Ranking } from "../../../src/lib/state/ranking.svelte";
 import type { Session } from "../../../src/lib/state/session.svelte";
 
@@ -36,5 +37,24 @@ describe("Ranking", () => {
     expect(ranking.learnt).toBe(false);
     await shown;
     expect(ranking.learnt).toBe(true);
+  });
+
+  it("moves nothing that a pointer is pressed on, until the click is over", async () => {
+    const ranking = new Ranking({ id: "s", look: vi.fn() } as unknown as Session);
+    answering(1, 1);
+    await ranking.show({ revision: 1, progress: [] }, 0, 1);
+    const before = ranking.pages;
+    press.begin();
+    answering(2, 2);
+    const shown = ranking.show({ revision: 2, progress: [] }, 0, 1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(ranking.pages).toBe(before);
+    let clicked: unknown;
+    addEventListener("click", () => (clicked = ranking.pages), { once: true });
+    for (const name of ["pointerup", "click"]) document.body.dispatchEvent(new Event(name, { bubbles: true }));
+    await shown;
+    expect(clicked).toBe(before);
+    expect(ranking.revision).toBe(2);
+    expect(ranking.pages).not.toBe(before);
   });
 });
