@@ -30,9 +30,6 @@ BaseRate = float | Literal["learn"] | None
 SCALES = np.geomspace(0.1, 1.6, 13)
 """Values of s, in units of what makes the mean variance before the first label 1."""
 
-BORDERS = np.linspace(-0.6, 0.6, 13)
-"""Values of b: 0 lies half-way between an irrelevant image and a relevant one."""
-
 _SMALL = 1e-12
 """Least variance."""
 
@@ -61,6 +58,8 @@ class Stance:
 
     spread: float
     """The number of relevant images after the query is log-normal around ``EXPECTED``, so wide."""
+    borders: FloatArray
+    """Values of b: 0 lies half-way between an irrelevant image and a relevant one."""
     border_spread: float
     """The border is normal around 0 with this deviation."""
     least_doubt: float
@@ -69,13 +68,24 @@ class Stance:
     """Answers after which one counts half as much."""
 
 
-ASKED = Stance(spread=1.0, border_spread=0.25, least_doubt=0.01, half_life=np.inf)
-"""What questions go by: tens of images, a border half-way, and all answers alike."""
+ASKED = Stance(
+    spread=1.0,
+    borders=np.linspace(-0.6, 0.6, 13),
+    border_spread=0.25,
+    least_doubt=0.01,
+    half_life=np.inf,
+)
+"""What questions go by: tens of images, a border about half-way, and all answers alike."""
 
-TOLD = Stance(spread=2.0, border_spread=0.5, least_doubt=0.05, half_life=32.0)
-"""What people are told: tens or hundreds, a border anywhere between the labels, recent answers.
-
-Eight batches of four count half. Figures that are off mislead, questions that are off teach.
+TOLD = Stance(
+    spread=1.5,
+    borders=np.linspace(-0.9, 0.9, 19),
+    border_spread=0.58,
+    least_doubt=0.05,
+    half_life=32.0,
+)
+"""What people are told: tens or hundreds of images, a border that varies as if it lay anywhere
+between the labels alike, and recent answers more, of which none decides much by itself.
 """
 
 
@@ -87,11 +97,11 @@ def _rare(images: int, rate: float | None, stance: Stance) -> tuple[float, float
 
 
 @lru_cache(maxsize=64)  # until there is another query, it is asked for after every round
-def _share(means: bytes, variances: bytes, scales: bytes) -> FloatArray:
+def _share(means: bytes, variances: bytes, scales: bytes, borders: bytes) -> FloatArray:
     """The mean over images of P(R = 1), a row for each scale and a column for each border."""
-    mean, variance, s = (np.frombuffer(one) for one in (means, variances, scales))
+    mean, variance, s, b = (np.frombuffer(one) for one in (means, variances, scales, borders))
     deviations = np.sqrt(np.maximum(variance, _SMALL))
-    certain = (mean - BORDERS[:, None]) / (s[:, None, None] * deviations)
+    certain = (mean - b[:, None]) / (s[:, None, None] * deviations)
     share: FloatArray = special.ndtr(certain).mean(axis=2)
     share.flags.writeable = False
     return share
@@ -110,6 +120,8 @@ class Posterior:
 
     scales: FloatArray
     """Values of s."""
+    borders: FloatArray
+    """Values of b."""
     prior: FloatArray
     """Logarithms, but for a constant: a row for each scale and a column for each border."""
     likelihood: FloatArray
@@ -119,16 +131,18 @@ class Posterior:
     def of(evidence: Evidence, rate: float | None, stance: Stance) -> Posterior:
         """Given the answers; with a ``rate``, the number of relevant images is all but given."""
         scales = SCALES / np.sqrt(max(evidence.prior_variance, _SMALL))
-        share = _share(evidence.means.tobytes(), evidence.variances.tobytes(), scales.tobytes())
-        s, b = scales[:, None, None], BORDERS[:, None]
+        grid = (evidence.means, evidence.variances, scales, stance.borders)
+        share = _share(*(one.tobytes() for one in grid))
+        s, b = scales[:, None, None], stance.borders[:, None]
         expected, spread = _rare(evidence.images, rate, stance)
         surprise = np.log(np.maximum(evidence.images * share, 1.0) / max(expected, 1.0)) / spread
-        prior = -0.5 * (surprise**2 + (BORDERS / stance.border_spread) ** 2)
+        prior = -0.5 * (surprise**2 + (stance.borders / stance.border_spread) ** 2)
         deviations = np.sqrt(np.maximum(evidence.answer_variances, _SMALL))
         certain = evidence.answers * (evidence.answer_means - b) / (s * deviations)
         p = np.clip(evidence.p_mistake, stance.least_doubt, 1 - stance.least_doubt)
         foretold = np.log(p + (1 - 2 * p) * special.ndtr(certain))
-        return Posterior(scales, prior, foretold @ _recency(len(deviations), stance.half_life))
+        likelihood = foretold @ _recency(len(deviations), stance.half_life)
+        return Posterior(scales, stance.borders, prior, likelihood)
 
     @property
     def weights(self) -> FloatArray:
@@ -153,7 +167,7 @@ class Posterior:
         """The geometric mean of s^2, and the mean of b."""
         weights = self.weights
         scale = np.exp(2 * weights.sum(axis=1) @ np.log(self.scales))
-        return float(scale), float(weights.sum(axis=0) @ BORDERS)
+        return float(scale), float(weights.sum(axis=0) @ self.borders)
 
 
 @dataclass(frozen=True)
@@ -198,7 +212,7 @@ class Rare(Prior):
             answer_means=sign * evidence.answer_means,
         )
         asked, told = (Posterior.of(turned, self.rate, stance) for stance in (ASKED, TOLD))
-        scales, borders = np.meshgrid(asked.scales**2, sign * BORDERS, indexing="ij")
+        scales, borders = np.meshgrid(asked.scales**2, sign * asked.borders, indexing="ij")
         weights = asked.cautious_weights
         likely = weights > _UNLIKELY
         weights = weights[likely] / weights[likely].sum()
