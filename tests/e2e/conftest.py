@@ -83,8 +83,11 @@ def open_page(browser, server):
         if "svelte.dev/e/" in message.text:
             complaints.append(message.text)
 
+    # Drawing movements takes a large part of the time: tests that are about them ask for them.
+    usual = {"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce"}
+
     def make(path="/", **options):
-        context = browser.new_context(**({"viewport": {"width": 1280, "height": 860}} | options))
+        context = browser.new_context(**(usual | options))
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(20_000)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx
 from playwright.sync_api import expect
+from serving import API, change, web
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 """Of the last run, to look at."""
@@ -30,6 +30,25 @@ def begin(page, picture=3):
     expect(page.get_by_test_id("viewer")).to_be_visible()
     page.get_by_test_id("find-like").click()
     expect(cards(page)).to_have_count(4)
+
+
+def begun(server, rounds=0, picture=3) -> str:
+    """Where a search is that was begun and answered by other means than the page."""
+    collection = web.get(f"{server.url}{API}/collections").json()[0]["id"]
+    body = {"collection": collection, "relevant": [picture]}
+    now = web.post(f"{server.url}{API}/searches", json=body).json()
+    for _ in range(rounds):
+        said = {one["id"]: "yes" if one["id"] <= 40 else "no" for one in now["batch"]}
+        url = f"{server.url}{API}/searches/{now['id']}/answers"
+        now = web.post(url, json=change(now, answers=said)).json()
+    return f"/#/search/{now['id']}"
+
+
+def open_search(open_page, server, rounds=0, **options):
+    """A page with a search and its questions."""
+    page = open_page(begun(server, rounds), **options)
+    expect(cards(page)).to_have_count(4)
+    return page
 
 
 def answer_round(page):
@@ -78,7 +97,7 @@ def close(page, dialog):
 
 def state(server, page):
     search = page.url.rpartition("/")[2]
-    return httpx.get(f"{server.url}/api/v1/searches/{search}").json()
+    return web.get(f"{server.url}{API}/searches/{search}").json()
 
 
 def focus(page) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from axe import serious
 from playwright.sync_api import expect
-from steps import answer_round, begin, keep, schemes
+from steps import keep, open_search, schemes
 
 
 def names(page) -> list[str]:
@@ -14,14 +14,11 @@ def names(page) -> list[str]:
 
 
 @pytest.fixture
-def results(open_page):
+def results(open_page, server):
     """A page with results above a threshold."""
 
     def make(**options):
-        page = open_page(**options)
-        begin(page)
-        answer_round(page)
-        answer_round(page)
+        page = open_search(open_page, server, rounds=2, **options)
         expect(page.get_by_test_id("sort")).to_be_visible()
         return page
 

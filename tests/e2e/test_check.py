@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 from axe import serious
 from playwright.sync_api import expect
+from serving import web
 from steps import (
     answer_round,
-    begin,
     cards,
     is_blue,
     keep,
+    open_search,
     schemes,
     shown,
     state,
@@ -22,17 +22,15 @@ from steps import (
 def found(server, page) -> dict:
     """What the API says of the audit."""
     search = page.url.rpartition("/")[2]
-    return httpx.get(f"{server.url}/api/v1/searches/{search}/audit").json()
+    return web.get(f"{server.url}/api/v1/searches/{search}/audit").json()
 
 
 @pytest.fixture
-def check(open_page):
+def check(open_page, server):
     """A check of the results that has begun."""
 
     def make(planned=24, **options):
-        page = open_page(**options)
-        begin(page)
-        answer_round(page)
+        page = open_search(open_page, server, rounds=1, **options)
         expect(page.get_by_test_id("check")).to_be_visible()
         page.get_by_test_id("check").click()
         page.get_by_test_id("check-dialog").get_by_role("radio", name=str(planned)).check()
@@ -83,7 +81,7 @@ def test_from_begin_to_end(check, server):
     assert shown(page) == before
     page.get_by_test_id("check-leave").click()
     expect(page.get_by_test_id("checked")).to_have_text(told["sentence"])
-    advice = httpx.get(f"{server.url}/api/v1/searches/{state(server, page)['id']}/advice").json()
+    advice = web.get(f"{server.url}/api/v1/searches/{state(server, page)['id']}/advice").json()
     expect(page.get_by_test_id("advice")).to_contain_text(advice["advice"]["sentence"])
     page.get_by_test_id("check-go-on").click()
     expect(cards(page)).to_have_count(12)

@@ -8,23 +8,25 @@ import io
 import re
 import time
 
-import httpx
 import numpy as np
 import pytest
 from axe import serious
 from painting import paint
 from playwright.sync_api import expect
+from serving import web
 from steps import (
     all_loaded,
     all_sent,
     answer_round,
     begin,
+    begun,
     cards,
     close,
     focus,
     is_blue,
     is_on_top,
     keep,
+    open_search,
     refuse,
     schemes,
     shown,
@@ -35,7 +37,7 @@ from steps import (
 
 
 def test_from_a_picture_to_an_export(open_page, server):
-    page = open_page()
+    page = open_page(reduced_motion="no-preference")
     expect(page.get_by_test_id("cell").first).to_be_visible()
     begin(page)
     for _ in range(5):
@@ -43,7 +45,7 @@ def test_from_a_picture_to_an_export(open_page, server):
     expect(page.get_by_test_id("summary")).to_contain_text("match")
     results = page.get_by_test_id("results").get_by_test_id("cell")
     expect(results.first).to_be_visible()
-    best = httpx.get(f"{server.url}/api/v1/searches/{state(server, page)['id']}/results?limit=40")
+    best = web.get(f"{server.url}/api/v1/searches/{state(server, page)['id']}/results?limit=40")
     found = [one["id"] <= 40 for one in best.json()["results"]]
     assert sum(found) >= 38
     threshold = float(page.get_by_test_id("threshold").input_value())
@@ -60,9 +62,8 @@ def test_from_a_picture_to_an_export(open_page, server):
     assert sum(row["path"].startswith("blue") for row in rows) >= 0.9 * len(rows)
 
 
-def test_no_figure_before_the_first_answer(open_page):
-    page = open_page()
-    begin(page)
+def test_no_figure_before_the_first_answer(open_page, server):
+    page = open_search(open_page, server)
     results = page.get_by_test_id("results")
     expect(results.get_by_test_id("cell").nth(5)).to_be_visible()
     summary = page.get_by_test_id("summary")
@@ -89,9 +90,7 @@ def test_no_figure_before_the_first_answer(open_page):
 
 
 def test_figures_after_the_first_answer(open_page, server):
-    page = open_page()
-    begin(page)
-    answer_round(page)
+    page = open_search(open_page, server, rounds=1)
     known = state(server, page)
     now = known["progress"][-1]
     relevant = page.get_by_test_id("relevant")
@@ -120,16 +119,15 @@ def test_figures_after_the_first_answer(open_page, server):
 
 
 def test_the_threshold_follows_the_balance_until_it_is_moved(open_page, server):
-    page = open_page()
+    page = open_search(open_page, server)
 
     def at(value):
         expect(page.get_by_test_id("threshold")).to_have_value(f"{value:g}")
 
     def balanced():
         url = f"{server.url}/api/v1/searches/{state(server, page)['id']}/thresholds"
-        return httpx.get(url).json()["balanced"]
+        return web.get(url).json()["balanced"]
 
-    begin(page)
     for _ in range(2):
         answer_round(page)
         at(balanced())
@@ -141,9 +139,7 @@ def test_the_threshold_follows_the_balance_until_it_is_moved(open_page, server):
     page.reload()
     at(0.83)
     # That of another search is its own.
-    page.get_by_role("link", name="Browse").click()
-    begin(page, picture=10)
-    answer_round(page)
+    page.goto(f"{server.url}{begun(server, 1, picture=10)}")
     at(balanced())
 
 
@@ -206,9 +202,7 @@ def test_by_keyboard_alone(open_page, server):
 
 
 def test_undo_redo_and_relabel(open_page, server):
-    page = open_page()
-    begin(page)
-    answer_round(page)
+    page = open_search(open_page, server, rounds=1)
     first = shown(page)
     answer_round(page)
     page.get_by_test_id("undo").click()
@@ -234,8 +228,7 @@ def test_undo_redo_and_relabel(open_page, server):
 
 
 def test_reloading_in_the_middle(open_page, server):
-    page = open_page()
-    begin(page)
+    page = open_search(open_page, server)
     answer_round(page)
     before = shown(page)
     page.reload()
@@ -245,8 +238,7 @@ def test_reloading_in_the_middle(open_page, server):
 
 
 def test_two_tabs_on_one_search(open_page, server):
-    page = open_page()
-    begin(page)
+    page = open_search(open_page, server)
     other = open_page(page.url.removeprefix(server.url))
     expect(cards(other)).to_have_count(4)
     answer_round(page)
@@ -267,9 +259,7 @@ def test_two_tabs_on_one_search(open_page, server):
 
 
 def test_the_server_dies_in_the_middle_of_a_round(open_page, server):
-    page = open_page()
-    begin(page)
-    answer_round(page)
+    page = open_search(open_page, server, rounds=1)
     before = shown(page)
     for identifier in before[:-1]:
         card = page.locator(f"[data-testid=card][data-id='{identifier}']")
@@ -284,7 +274,7 @@ def test_the_server_dies_in_the_middle_of_a_round(open_page, server):
     expect(page.get_by_test_id("banner")).to_have_count(0)
 
 
-def test_axe_finds_nothing_serious(open_page):
+def test_axe_finds_nothing_serious(open_page, server):
     # axe is a script of others, which the policy of the page would refuse.
     page = open_page(bypass_csp=True)
 
@@ -294,8 +284,7 @@ def test_axe_finds_nothing_serious(open_page):
 
     expect(page.get_by_test_id("cell").first).to_be_visible()
     check("browse")
-    begin(page)
-    answer_round(page)
+    page.goto(f"{server.url}{begun(server, 1)}")
     expect(page.get_by_test_id("threshold")).to_be_visible()
     check("search")
     for name in ("History", "Settings"):
@@ -310,7 +299,6 @@ def test_axe_finds_nothing_serious(open_page):
 
 def test_on_a_phone(open_page):
     page = open_page(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
-    expect(page.get_by_test_id("cell").first).to_be_visible()
     begin(page)
     answer_round(page)
     width = page.evaluate("document.documentElement.scrollWidth")
@@ -395,8 +383,7 @@ def test_the_place_is_kept_over_a_reload(open_page):
 
 
 def test_quick_keys_make_one_round(open_page, server):
-    page = open_page()
-    begin(page)
+    page = open_search(open_page, server)
     before = shown(page)
     page.get_by_role("button", name="Look closer").first.click()
     viewer = page.get_by_test_id("viewer")
@@ -412,8 +399,7 @@ def test_quick_keys_make_one_round(open_page, server):
 
 
 def test_a_mark_that_is_refused(open_page, server):
-    page = open_page()
-    begin(page)
+    page = open_search(open_page, server)
     result = page.get_by_test_id("results").get_by_test_id("cell").nth(1)
     marked = result.get_by_test_id("yes")
     before = state(server, page)["revision"]
@@ -452,7 +438,7 @@ def test_a_search_that_cannot_start(open_page):
     assert is_on_top(search)
 
 
-def test_nothing_is_wider_than_the_window(open_page):
+def test_nothing_is_wider_than_the_window(open_page, server):
     page = open_page()
 
     def check(place):
@@ -463,8 +449,7 @@ def test_nothing_is_wider_than_the_window(open_page):
 
     expect(page.get_by_test_id("cell").first).to_be_visible()
     check("browse")
-    begin(page)
-    answer_round(page)
+    page.goto(f"{server.url}{begun(server, 1)}")
     page.get_by_test_id("threshold").fill("0.7")
     check("search")
     page.get_by_role("link", name="Searches").click()
@@ -478,8 +463,8 @@ def test_new_pictures_appear_by_themselves(open_page, server, few):
     cells = page.get_by_test_id("cell")
     expect(cells).to_have_count(6)
     paint(few / "new.jpg", (60, 60, 200), np.random.default_rng(9))
-    collection = httpx.get(f"{server.url}/api/v1/collections").json()[0]["id"]
-    httpx.post(f"{server.url}/api/v1/collections/{collection}/index")
+    collection = web.get(f"{server.url}/api/v1/collections").json()[0]["id"]
+    web.post(f"{server.url}/api/v1/collections/{collection}/index")
     expect(cells).to_have_count(7)
     all_loaded(page)
     # By hand, too; and the button keeps the focus.
@@ -512,10 +497,10 @@ def test_a_dropped_picture(open_page, pictures):
 
 
 def test_searches_are_deleted_by_keyboard(open_page, server):
-    collection = httpx.get(f"{server.url}/api/v1/collections").json()[0]["id"]
+    collection = web.get(f"{server.url}/api/v1/collections").json()[0]["id"]
     for picture in (1, 2):
         body = {"collection": collection, "relevant": [picture]}
-        httpx.post(f"{server.url}/api/v1/searches", json=body).raise_for_status()
+        web.post(f"{server.url}/api/v1/searches", json=body).raise_for_status()
     page = open_page("/#/searches")
     page.get_by_test_id("delete").first.focus()
     page.keyboard.press("Enter")
@@ -535,17 +520,16 @@ def test_a_search_that_begins_while_the_server_is_away(open_page, server):
     expect(page.get_by_test_id("banner")).to_be_visible()
     server.start()
     expect(cards(page)).to_have_count(4)
-    assert len(httpx.get(f"{server.url}/api/v1/searches").json()) == 1
+    assert len(web.get(f"{server.url}/api/v1/searches").json()) == 1
     page.get_by_role("link", name="Searches").click()
     page.get_by_role("button", name="Duplicate").click()
     expect(page.get_by_text("(copy)").first).to_be_visible()
-    assert len(httpx.get(f"{server.url}/api/v1/searches").json()) == 2
+    assert len(web.get(f"{server.url}/api/v1/searches").json()) == 2
 
 
 def test_a_name_that_is_refused(open_page, server):
     """The page says why, and shows the name that is kept."""
-    page = open_page()
-    begin(page)
+    page = open_search(open_page, server)
     name = page.get_by_label("Name of this search")
     for typed, kept in (("  Two words ", "Two words"), ("right\u202eleft", "Two words")):
         name.fill(typed)

@@ -6,19 +6,15 @@ import json
 import re
 import zipfile
 
-import httpx
 from axe import serious
 from playwright.sync_api import expect
-from steps import answer_round, begin, cards, keep
-
-API = "/api/v1"
+from serving import API, web
+from steps import begun, cards, keep
 
 
 def test_a_search_is_saved_and_opened_again(open_page, server, tmp_path):
-    page = open_page()
-    begin(page)
-    answer_round(page)
-    page.goto(f"{server.url}/#/searches")
+    begun(server, rounds=1)
+    page = open_page("/#/searches")
     with page.expect_download() as download:
         page.get_by_role("link", name="Save Search 1 as a file").click()
     assert download.value.suggested_filename == "Search 1.json"
@@ -28,7 +24,7 @@ def test_a_search_is_saved_and_opened_again(open_page, server, tmp_path):
     expect(cards(page)).to_have_count(4)
     expect(page.get_by_role("heading", name="Blue ones")).to_be_attached()
     copy = page.url.rpartition("/")[2]
-    events = httpx.get(f"{server.url}{API}/searches/{copy}/file").json()["events"]
+    events = web.get(f"{server.url}{API}/searches/{copy}/file").json()["events"]
     assert events == json.loads(file.read_text())["events"]
     # What is no search is refused, with the reason.
     page.goto(f"{server.url}/#/searches")
@@ -39,10 +35,10 @@ def test_a_search_is_saved_and_opened_again(open_page, server, tmp_path):
 
 def test_searches_as_classes(open_page, server, tmp_path):
     page = open_page(bypass_csp=True)
-    info = httpx.get(f"{server.url}{API}/collections").json()[0]
+    info = web.get(f"{server.url}{API}/collections").json()[0]
     for name, relevant in (("Blue", [1, 2, 50]), ("Green", [50, 51, 52])):
         body = {"collection": info["id"], "name": name, "relevant": relevant}
-        assert httpx.post(f"{server.url}{API}/searches", json=body).status_code == 201
+        assert web.post(f"{server.url}{API}/searches", json=body).status_code == 201
     page.goto(f"{server.url}/#/searches")
     expect(page.get_by_role("link", name="Open Blue")).to_be_visible()
     keep(page, "searches-tools")

@@ -10,11 +10,10 @@ from playwright.sync_api import expect
 from steps import (
     all_loaded,
     all_sent,
-    answer_round,
-    begin,
     cards,
     close,
     keep,
+    open_search,
     schemes,
     shown,
     state,
@@ -35,13 +34,11 @@ def wait_until_learnt(page):
 
 
 @pytest.fixture
-def search(open_page):
+def search(open_page, server):
     """A search with results above a threshold, and the answers that it sends."""
 
     def make(**options):
-        page = open_page(**options)
-        begin(page)
-        answer_round(page)
+        page = open_search(open_page, server, rounds=1, **options)
         expect(page.get_by_test_id("threshold")).to_be_visible()
         sent = []
         page.on("request", lambda one: one.url.endswith("/answers") and sent.append(one))
@@ -77,7 +74,7 @@ def test_by_mouse_and_taken_back_in_one_step(search, server):
 
 
 def test_by_dragging(search):
-    page, sent = search()
+    page, sent = search(reduced_motion="no-preference")
     all_loaded(page)
     results(page).nth(2).scroll_into_view_if_needed()
     first, last = (results(page).nth(place).bounding_box() for place in (2, 6))

@@ -39,7 +39,7 @@ def of(page, place):
 
 @pytest.mark.folders("burst")
 def test_a_stack_is_answered_opened_selected_and_taken_as_one(open_page, server):
-    page = open_page()
+    page = open_page(reduced_motion="no-preference")
     begin(page, 1)
     # One of four is asked about, and its card answered for all of them.
     while not of(page, "batch").count():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -28,6 +29,21 @@ def indexed(tmp_path_factory) -> Path:
         draw(folder / f"{number:02}.png", number)
     update(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def few_indexed(tmp_path_factory):
+    """Folders with a few pictures that were indexed: each number is made once, and copied."""
+
+    @functools.cache
+    def template(count: int) -> Path:
+        folder = tmp_path_factory.mktemp("few") / "pictures"
+        for number in range(count):
+            draw(folder / f"{number}.png", number)
+        update(folder)
+        return folder
+
+    return lambda folder, count: shutil.copytree(template(count), folder)
 
 
 @pytest.fixture(scope="session")

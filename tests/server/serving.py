@@ -66,9 +66,13 @@ def wait_for(url: str, death: Callable[[], str | None] = lambda: None) -> None:
     raise AssertionError("the server does not answer")
 
 
-def quick_client() -> httpx.Client:
+def quick_client(**options: object) -> httpx.Client:
     """One that reads no certificates, which takes longer than most requests."""
-    return httpx.Client(verify=False, timeout=20)
+    return httpx.Client(verify=False, timeout=20, **options)
+
+
+# For single requests. It keeps no connection: servers come and go.
+web = quick_client(limits=httpx.Limits(max_keepalive_connections=0))
 
 
 class Process:
@@ -98,7 +102,7 @@ class Process:
 
 
 class Zygote:
-    """The one process that all servers of `Phoenix` come from: see zygote.py."""
+    """The one process that all others come from: see zygote.py."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -123,19 +127,36 @@ class Zygote:
 zygote = functools.cache(Zygote)
 
 
+def begin_ital(arguments: list[str], output: str, errors: str) -> int:
+    """Run a command of `ital`: the number of its process."""
+    files = {"output": output, "errors": errors}
+    return zygote().ask({"arguments": arguments, "environment": dict(os.environ)} | files)
+
+
+def run_ital(*arguments: object) -> tuple[int, str]:
+    """The exit code of a command, and what it says of errors."""
+    with tempfile.NamedTemporaryFile() as errors:
+        words = [str(one) for one in arguments]
+        code = zygote().ask(begin_ital(words, os.devnull, errors.name))
+        return code, errors.read().decode()
+
+
 class Phoenix:
     """A server that starts at once, and can be killed and started again many times."""
 
     def __init__(self, folder: Path, *options: object, url: str = "http://127.0.0.1") -> None:
         self.port = free_port()
         self.url = f"{url}:{self.port}"
-        self._arguments = [str(part) for part in (folder, "--port", self.port, *options)]
+        self._arguments = [str(part) for part in ("serve", folder, "--port", self.port, *options)]
         self._output = tempfile.NamedTemporaryFile()  # noqa: SIM115  (closed with the server)
         self._child = 0
 
+    @property
+    def pid(self) -> int:
+        return self._child
+
     def start(self) -> Phoenix:
-        wanted = {"arguments": self._arguments, "environment": dict(os.environ)}
-        self._child = zygote().ask(wanted | {"output": self._output.name})
+        self._child = begin_ital(self._arguments, self._output.name, self._output.name)
         wait_for(self.url)
         return self
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import gc
 import shutil
-import subprocess
-import sys
 import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 from making import draw
-from serving import API, change, finished, post
+from serving import API, change, finished, post, run_ital
 
 import ital
 from ital.collection import index
@@ -23,10 +21,8 @@ from ital.server.served import Served
 
 
 @pytest.fixture
-def folder(tmp_path) -> Path:
-    for number in range(8):
-        draw(tmp_path / "pictures" / f"{number}.png", number)
-    return tmp_path / "pictures"
+def folder(tmp_path, few_indexed) -> Path:
+    return few_indexed(tmp_path / "pictures", 8)
 
 
 def collection(client) -> dict:
@@ -68,8 +64,7 @@ def test_what_another_process_indexed(folder, make_client):
     with make_client(folder, index=True) as client:
         before = collection(client)
         draw(folder / "more.png", 50)
-        program = Path(sys.executable).with_name("ital")
-        subprocess.run([program, "index", folder], check=True, capture_output=True)
+        assert run_ital("index", folder)[0] == 0
         after = reindex(client)
         assert after["pictures"] == before["pictures"] + 1
         assert after["version"] != before["version"]

@@ -14,7 +14,6 @@ from making import draw, swapping
 from PIL import Image
 from serving import API
 
-from ital.collection import index
 from ital.collection.imports import import_embeddings
 
 LARGE = 1 << 24
@@ -22,11 +21,8 @@ LARGE = 1 << 24
 
 
 @pytest.fixture
-def folder(tmp_path) -> Path:
-    draw(tmp_path / "pictures" / "a.png", 0)
-    draw(tmp_path / "pictures" / "b.png", 1)
-    index(tmp_path / "pictures")
-    return tmp_path / "pictures"
+def folder(tmp_path, few_indexed) -> Path:
+    return few_indexed(tmp_path / "pictures", 2)
 
 
 @pytest.fixture
@@ -68,7 +64,7 @@ class TestParts:
         ],
     )
     def test_some_bytes(self, client, pictures, folder, what, asked, part):
-        whole = (folder / "a.png").read_bytes()
+        whole = (folder / "0.png").read_bytes()
         response = client.get(f"{pictures}/{what}", headers={"Range": asked})
         assert response.status_code == 206
         assert response.content == whole[part]
@@ -79,7 +75,7 @@ class TestParts:
     def test_bytes_that_there_are_not(self, client, pictures, folder, what, asked):
         response = client.get(f"{pictures}/{what}", headers={"Range": asked})
         assert response.status_code == 416
-        size = (folder / "a.png").stat().st_size
+        size = (folder / "0.png").stat().st_size
         assert response.headers["content-range"] == f"bytes */{size}"
 
     @pytest.mark.parametrize(
@@ -88,12 +84,12 @@ class TestParts:
     def test_what_makes_no_sense_is_left_aside(self, client, pictures, folder, what, asked):
         response = client.get(f"{pictures}/{what}", headers={"Range": asked})
         assert response.status_code == 200
-        assert response.content == (folder / "a.png").read_bytes()
+        assert response.content == (folder / "0.png").read_bytes()
 
     def test_only_what_the_client_does_not_have(self, client, pictures, folder, what):
         whole = client.get(f"{pictures}/{what}")
         tag, modified = (whole.headers[name] for name in ("etag", "last-modified"))
-        assert whole.headers["content-length"] == str((folder / "a.png").stat().st_size)
+        assert whole.headers["content-length"] == str((folder / "0.png").stat().st_size)
         for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
             again = client.get(f"{pictures}/{what}", headers={"If-None-Match": known})
             assert (again.status_code, again.content) == (304, b"")
@@ -101,23 +97,23 @@ class TestParts:
         for valid, status in ((tag, 206), (modified, 206), ('"other"', 200)):
             headers = {"Range": "bytes=0-3", "If-Range": valid}
             assert client.get(f"{pictures}/{what}", headers=headers).status_code == status
-        draw(folder / "a.png", 7, (480, 320))
+        draw(folder / "0.png", 7, (480, 320))
         changed = client.get(f"{pictures}/{what}", headers={"If-None-Match": tag})
         assert changed.status_code == 200
-        assert changed.content == (folder / "a.png").read_bytes()
+        assert changed.content == (folder / "0.png").read_bytes()
 
     def test_heads(self, client, pictures, folder, what):
         response = client.head(f"{pictures}/{what}")
         assert (response.status_code, response.content) == (200, b"")
-        assert response.headers["content-length"] == str((folder / "a.png").stat().st_size)
+        assert response.headers["content-length"] == str((folder / "0.png").stat().st_size)
 
 
 class TestFilesThatChangeWhileTheyAreSent:
     @pytest.fixture
     def large(self, folder) -> Path:
-        with (folder / "a.png").open("ab") as file:
+        with (folder / "0.png").open("ab") as file:
             file.write(os.urandom(LARGE))
-        return folder / "a.png"
+        return folder / "0.png"
 
     @pytest.mark.parametrize("headers", [{}, {"Range": "bytes=1-"}], ids=["all", "a part"])
     def test_shorter(self, client, pictures, large, headers, caplog):
@@ -155,8 +151,8 @@ class TestFilesThatChangeWhileTheyAreSent:
             content = begun + b"".join(pieces)
         with zipfile.ZipFile(io.BytesIO(content)) as opened:
             assert opened.testzip() is None
-            assert opened.namelist() == ["1-a.png", "2-b.png", "results.csv"]
-            assert opened.read("2-b.png") == (large.parent / "b.png").read_bytes()
+            assert opened.namelist() == ["1-0.png", "2-1.png", "results.csv"]
+            assert opened.read("2-1.png") == (large.parent / "1.png").read_bytes()
         assert "Traceback" not in caplog.text
 
 
@@ -173,8 +169,8 @@ class TestFilesThatAreSwapped:
         return found
 
     def test_files(self, client, pictures, folder, tmp_path, caplog):
-        own = (folder / "a.png").read_bytes()
-        with swapping(folder / "a.png", draw(tmp_path / "secret.png", 9)):
+        own = (folder / "0.png").read_bytes()
+        with swapping(folder / "0.png", draw(tmp_path / "secret.png", 9)):
             paths = [f"{pictures}/1/{what}" for what in ("view", "original")]
             assert self.attempts(client, paths) == {own}
         assert "Traceback" not in caplog.text
@@ -204,13 +200,13 @@ class TestFilesThatAreSwapped:
         assert "Traceback" not in caplog.text
 
     def test_archives(self, client, archive, folder, tmp_path, caplog):
-        own = (folder / "a.png").read_bytes()
-        with swapping(folder / "a.png", draw(tmp_path / "secret.png", 9)):
+        own = (folder / "0.png").read_bytes()
+        with swapping(folder / "0.png", draw(tmp_path / "secret.png", 9)):
             archives = self.attempts(client, [archive])
         for content in archives:
             with zipfile.ZipFile(io.BytesIO(content)) as opened:
-                if "1-a.png" in opened.namelist():
-                    assert opened.read("1-a.png") == own
+                if "1-0.png" in opened.namelist():
+                    assert opened.read("1-0.png") == own
                 else:
-                    assert opened.read("missing.txt") == b"a.png\n"
+                    assert opened.read("missing.txt") == b"0.png\n"
         assert "Traceback" not in caplog.text

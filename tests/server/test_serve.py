@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 import threading
 import time
 from contextlib import suppress
 
 import httpx
 import pytest
-from serving import Phoenix, Process, quick_client
+from serving import Phoenix, Process, quick_client, run_ital, web
 
 import rays
 from ital.server import ServerSettings
@@ -28,9 +27,9 @@ def test_no_acknowledged_answer_is_lost(indexed, address):
     process = Phoenix(indexed, "--database", address, "--no-index")
     acknowledged: list[tuple[str, int, str]] = []
     process.start()
-    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
+    collection = web.get(f"{process.url}{API}/collections").json()[0]["id"]
     body = {"collection": collection, "relevant": [1]}
-    search = httpx.post(f"{process.url}{API}/searches", json=body).json()["id"]
+    search = web.post(f"{process.url}{API}/searches", json=body).json()["id"]
     url = f"{process.url}{API}/searches/{search}"
     stopped = threading.Event()
     sent = 0
@@ -68,7 +67,7 @@ def test_no_acknowledged_answer_is_lost(indexed, address):
     finally:
         stopped.set()
         worker.join()
-    history = httpx.get(f"{url}/history").json()
+    history = web.get(f"{url}/history").json()
     process.end()
     said = [
         (label["id"], label["label"]) for one in history["rounds"][1:] for label in one["labels"]
@@ -84,16 +83,16 @@ def test_many_answers_that_were_not_yet_learnt_are_not_lost(indexed, address):
     """They are acknowledged before that, and learnt from the database by the next server."""
     process = Phoenix(indexed, "--database", address, "--no-index")
     process.start()
-    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
+    collection = web.get(f"{process.url}{API}/collections").json()[0]["id"]
     body = {"collection": collection, "relevant": [1]}
-    search = httpx.post(f"{process.url}{API}/searches", json=body).json()["id"]
+    search = web.post(f"{process.url}{API}/searches", json=body).json()["id"]
     url = f"{process.url}{API}/searches/{search}"
     said = {str(picture): "no" for picture in range(2, 40)}
     change = {"revision": 1, "key": "many", "answers": said}
-    acknowledged = httpx.post(f"{url}/answers", json=change).json()
+    acknowledged = web.post(f"{url}/answers", json=change).json()
     process.kill()
     process.start()
-    state, history = httpx.get(url).json(), httpx.get(f"{url}/history").json()
+    state, history = web.get(url).json(), web.get(f"{url}/history").json()
     process.end()
     assert acknowledged["learning"]
     assert not state["learning"]
@@ -106,7 +105,7 @@ def test_it_says_where_it_is_and_ends_cleanly(indexed, tmp_path):
     process = Process(indexed, "--json-log", "--database", f"sqlite:///{tmp_path}/s.sqlite")
     process.start()
     events = f"{process.url}{API}/collections"
-    collection = httpx.get(events).json()[0]["id"]
+    collection = web.get(events).json()[0]["id"]
     # A stream that is open does not keep it from ending.
     with httpx.stream("GET", f"{events}/{collection}/events", timeout=30) as stream:
         lines = stream.iter_lines()
@@ -128,7 +127,7 @@ def test_strangers_get_a_link_with_a_token(indexed, tmp_path):
     database = f"sqlite:///{tmp_path}/s.sqlite"
     process = Phoenix(indexed, "--host", "0.0.0.0", "--database", database, "--no-index")
     process.start()
-    assert httpx.get(f"{process.url}{API}/collections").status_code == 401
+    assert web.get(f"{process.url}{API}/collections").status_code == 401
     output = process.stop()
     process.end()
     token = output.partition("?token=")[2].split()[0]
@@ -138,20 +137,20 @@ def test_strangers_get_a_link_with_a_token(indexed, tmp_path):
 def test_searches_outlive_the_server(indexed, tmp_path):
     database = f"sqlite:///{tmp_path}/s.sqlite"
     process = Phoenix(indexed, "--database", database, "--no-index").start()
-    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
+    collection = web.get(f"{process.url}{API}/collections").json()[0]["id"]
     body = {"collection": collection, "relevant": [1], "name": "kept"}
-    state = httpx.post(f"{process.url}{API}/searches", json=body).json()
+    state = web.post(f"{process.url}{API}/searches", json=body).json()
     change = {"revision": 1, "key": "k", "answers": {"7": "no", "9": "yes"}}
     url = f"{process.url}{API}/searches/{state['id']}"
-    state = httpx.post(f"{url}/answers", json=change).json()
-    results = httpx.get(f"{url}/results").json()
+    state = web.post(f"{url}/answers", json=change).json()
+    results = web.get(f"{url}/results").json()
     process.stop()
     process.start()
-    opened = httpx.get(url).json()
+    opened = web.get(url).json()
     (now,), (then,) = opened.pop("progress"), state.pop("progress")
     assert now == pytest.approx(then)
     assert opened == state | {"outlook": pytest.approx(state["outlook"])}
-    again = httpx.get(f"{url}/results").json()["results"]
+    again = web.get(f"{url}/results").json()["results"]
     for one, other in zip(again, results["results"], strict=True):
         # Labels that are learnt all at once round otherwise than those that came one by one.
         assert one == other | {
@@ -191,9 +190,9 @@ def test_the_same_search_on_a_cluster(indexed, tmp_path, monkeypatch):
         assert "Traceback" not in output, output
         rays.wait(second)
     process = Phoenix(indexed, *options).start()
-    state = httpx.get(f"{process.url}{API}/{path}").json()
+    state = web.get(f"{process.url}{API}/{path}").json()
     assert (state["revision"], state["relevant"], state["irrelevant"]) == (3, 2, 2)
-    after = httpx.get(f"{process.url}{API}/{path}/results").json()["results"]
+    after = web.get(f"{process.url}{API}/{path}/results").json()["results"]
     assert [one["id"] for one in after] == [one["id"] for one in before]
     process.end()
 
@@ -203,7 +202,7 @@ def test_uploads_are_cut_off_where_they_become_too_large(indexed, tmp_path, monk
     monkeypatch.setenv("ITAL_UPLOAD_BYTES", "100000")
     database = f"sqlite:///{tmp_path}/s.sqlite"
     process = Phoenix(indexed, "--database", database, "--no-index").start()
-    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
+    collection = web.get(f"{process.url}{API}/collections").json()[0]["id"]
     sent = 0
 
     def endless():
@@ -214,9 +213,9 @@ def test_uploads_are_cut_off_where_they_become_too_large(indexed, tmp_path, monk
 
     url = f"{process.url}{API}/collections/{collection}/uploads"
     with suppress(httpx.TransportError):  # the server may have hung up, which is as good
-        assert httpx.post(url, content=endless(), timeout=30).status_code == 413
+        assert web.post(url, content=endless(), timeout=30).status_code == 413
     assert sent < 2**28
-    assert httpx.get(f"{process.url}/healthz").status_code == 200
+    assert web.get(f"{process.url}/healthz").status_code == 200
     process.end()
 
 
@@ -230,15 +229,15 @@ def test_the_other_internet_protocol(indexed, tmp_path, host):
     process.end()
 
 
-def test_a_port_that_is_taken(indexed, tmp_path, capfd):
+def test_a_port_that_is_taken(indexed, tmp_path):
     """Is an error if it was asked for; otherwise another is taken."""
     database = f"sqlite:///{tmp_path}/s.sqlite"
     first = Phoenix(indexed, "--no-index", "--database", database).start()
-    second = Process(indexed, "--no-index", "--database", database, "--port", first.port)
-    again = subprocess.run(second.command, capture_output=True, text=True, check=False)
+    options = ("--no-index", "--database", database, "--port", first.port)
+    code, errors = run_ital("serve", indexed, *options)
     first.end()
-    assert again.returncode == 2
-    assert "in use" in again.stderr
+    assert code == 2
+    assert "in use" in errors
     settings = ServerSettings()
     settings.port = first.port  # as if it were the default
     settings.model_fields_set.discard("port")

@@ -6,17 +6,16 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
 import pytest
 from making import bomb
-from serving import API, Process
+from serving import API, Phoenix, web
 
 from ital.server import ServerSettings
 
 
-def memory(process: Process, what: str) -> int:
+def memory(process: Phoenix, what: str) -> int:
     """Megabytes that a server holds, or held at its peak."""
-    status = Path(f"/proc/{process.process.pid}/status").read_text()
+    status = Path(f"/proc/{process.pid}/status").read_text()
     return int(status.partition(f"{what}:")[2].split()[0]) >> 10
 
 
@@ -24,12 +23,12 @@ def memory(process: Process, what: str) -> int:
 def test_many_large_ones_take_no_more_than_one(indexed, tmp_path):
     """And what they take is given back."""
     picture = bomb(10_000, 10_000)  # which takes a hundred megabytes when it is decoded
-    process = Process(indexed, "--database", f"sqlite:///{tmp_path}/s.sqlite", "--no-index").start()
-    collection = httpx.get(f"{process.url}{API}/collections").json()[0]["id"]
+    process = Phoenix(indexed, "--database", f"sqlite:///{tmp_path}/s.sqlite", "--no-index").start()
+    collection = web.get(f"{process.url}{API}/collections").json()[0]["id"]
     url = f"{process.url}{API}/collections/{collection}/uploads"
 
     def upload(content: bytes) -> int:
-        return httpx.post(url, content=content, timeout=300).status_code
+        return web.post(url, content=content, timeout=300).status_code
 
     try:
         assert upload((indexed / "00.png").read_bytes()) == 201
@@ -38,7 +37,7 @@ def test_many_large_ones_take_no_more_than_one(indexed, tmp_path):
             assert set(threads.map(upload, [picture] * 4)) == {201}
         peak, after = memory(process, "VmHWM"), memory(process, "VmRSS")
     finally:
-        process.stop()
+        process.end()
     assert peak - before < 200
     assert after - before < 50
 
