@@ -24,11 +24,11 @@ def searched(tmp_path):
 
 def test_everything_and_how_it_came_to_it(searched):
     collection, search = searched
-    before = search.model.probabilities()
+    before = search.model.told()
     first, second = (int(one) for one in search.suggest(2))
     search.answer({first: True, second: None})
     search.answer({first: False})
-    now = search.model.probabilities()
+    now = search.model.told()
     query, outside, yes, unsure, no = said(collection, search)
     assert query == Said(0, "query", 2, "1.png", "yes", True, None, None, now[1])
     assert outside == Said(0, "query", None, None, "yes", True, None, None, None)
