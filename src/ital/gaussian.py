@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
+from ital.checks import FloatArray as FloatArray
 
 MAX_DIMENSIONS = 6
 """Tables of more dimensions are refused: the cost grows about tenfold with each."""
