@@ -6,7 +6,7 @@ const LONG = 450;
 const STEADY = 10;
 
 export interface Selecting {
-  begin(index: number): void;
+  begin(index: number): unknown;
   extend(index: number): unknown;
   toggle(index: number): unknown;
 }
@@ -42,7 +42,7 @@ export class SelectionPointer {
     }
     if ((event.buttons & 1) === 0) return this.end();
     if (index === null || (!pressed.dragging && index === pressed.index)) return;
-    if (!pressed.dragging) this.selection.begin(pressed.index);
+    if (!pressed.dragging) void this.selection.begin(pressed.index);
     pressed.dragging = true;
     this.#handled = true;
     void this.selection.extend(index);

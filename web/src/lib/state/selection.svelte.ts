@@ -11,7 +11,9 @@ export class Selection<T extends { id: number }> {
   /** Where a range begins, and what was selected before it. */
   #anchor = 0;
   #before: ReadonlyMap<number, T> = new Map();
-  #latest = 0;
+  /** Ends when all that was asked for is selected. */
+  #turn: Promise<void> = Promise.resolve();
+  #cleared = 0;
 
   /** `between` gives the items `[first, end)` of the list, some of which may have to be fetched. */
   constructor(readonly between: (first: number, end: number) => Promise<readonly T[]>) {}
@@ -25,27 +27,30 @@ export class Selection<T extends { id: number }> {
   }
 
   /** Select an item, or no longer. A range may begin at it. */
-  async toggle(index: number): Promise<void> {
-    const item = (await this.#read(index, index + 1))?.[0];
-    if (!item) return;
-    const others = [...this.items.values()].filter((other) => other.id !== item.id);
-    this.#set(this.has(item.id) ? others : [...others, item]);
-    this.begin(index);
+  toggle(index: number): Promise<void> {
+    return this.#inTurn(async (stillWanted) => {
+      const item = (await this.between(index, index + 1))[0];
+      if (!item || !stillWanted()) return;
+      const others = [...this.items.values()].filter((other) => other.id !== item.id);
+      this.#set(this.has(item.id) ? others : [...others, item]);
+      this.#begin(index);
+    });
   }
 
   /** Begin a range at an item; what is selected by now stays so. */
-  begin(index: number): void {
-    this.#anchor = index;
-    this.#before = this.items;
+  begin(index: number): Promise<void> {
+    return this.#inTurn(() => this.#begin(index));
   }
 
   /** Select from where the range began to an item, instead of to the item it reached before. */
-  async extend(index: number): Promise<void> {
-    const first = Math.min(index, this.#anchor);
-    const end = Math.max(index, this.#anchor) + 1;
-    // One more than can be selected tells that there are more.
-    const items = await this.#read(first, Math.min(end, first + MOST + 1));
-    if (items) this.#set([...this.#before.values(), ...items]);
+  extend(index: number): Promise<void> {
+    return this.#inTurn(async (stillWanted) => {
+      const first = Math.min(index, this.#anchor);
+      const end = Math.max(index, this.#anchor) + 1;
+      // One more than can be selected tells that there are more.
+      const items = await this.between(first, Math.min(end, first + MOST + 1));
+      if (stillWanted()) this.#set([...this.#before.values(), ...items]);
+    });
   }
 
   /** Select the first items of the list, and nothing else. */
@@ -55,16 +60,24 @@ export class Selection<T extends { id: number }> {
   }
 
   clear(): void {
-    this.#latest++;
+    this.#cleared++;
     this.#set([]);
-    this.begin(0);
+    this.#begin(0);
   }
 
-  /** What is read, unless another item was pointed at before it came. */
-  async #read(first: number, end: number): Promise<readonly T[] | null> {
-    const mine = ++this.#latest;
-    const items = await this.between(first, end);
-    return mine === this.#latest ? items : null;
+  /** One step after the other, however long each has to wait for its items: a range begins where the step before it ended. */
+  #inTurn(step: (stillWanted: () => boolean) => Promise<void> | void): Promise<void> {
+    const cleared = this.#cleared;
+    const stillWanted = () => cleared === this.#cleared;
+    const done = this.#turn.then(() => (stillWanted() ? step(stillWanted) : undefined));
+    // Items that could not be fetched are for the caller to know, and no reason to take no others.
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  #begin(index: number): void {
+    this.#anchor = index;
+    this.#before = this.items;
   }
 
   #set(items: readonly T[]): void {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { MOST, Selection } from "../../../src/lib/state/selection.svelte";
 
 /** Over the numbers from 0 on, each of which is its own place. */
@@ -44,5 +44,29 @@ describe("Selection", () => {
     selection.clear();
     await coming;
     expect(selection.size).toBe(0);
+  });
+
+  it("takes all that was asked for, in that order, however long it takes to come", async () => {
+    const waiting: (() => void)[] = [];
+    const selection = new Selection<{ id: number }>(async (first, end) => {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return Array.from({ length: end - first }, (_, i) => ({ id: first + i }));
+    });
+    const steps = [selection.toggle(20), selection.toggle(4), selection.extend(9)];
+    for (const step of steps) {
+      await vi.waitFor(() => expect(waiting).toHaveLength(1));
+      waiting.pop()!();
+      await step;
+    }
+    expect(ids(selection)).toEqual([4, 5, 6, 7, 8, 9, 20]);
+  });
+
+  it("goes on after items that could not be fetched", async () => {
+    let fails = true;
+    const selection = new Selection<{ id: number }>((first) => (fails ? Promise.reject(new Error("gone")) : Promise.resolve([{ id: first }])));
+    await expect(selection.toggle(3)).rejects.toThrow("gone");
+    fails = false;
+    await selection.toggle(7);
+    expect(ids(selection)).toEqual([7]);
   });
 });
