@@ -18,5 +18,6 @@ export default defineConfig({
   server: { proxy: { "/api": "http://127.0.0.1:8765" } },
   // Tests mount components, as a browser does.
   resolve: process.env.VITEST ? { conditions: ["browser"] } : {},
-  test: { environment: "jsdom", include: ["tests/**/*.test.ts"] },
+  // One environment for all files of tests: to make one takes longer than the tests of most files.
+  test: { environment: "jsdom", include: ["tests/**/*.test.ts"], isolate: false },
 });
