@@ -63,9 +63,12 @@ page: .venv/ready
 	$(NPM) run --silent check
 	$(NPM) test --silent
 
-# A worker for each core: threads of BLAS beside them would only be in the way.
+# One worker more than cores, for many tests wait: for a server, a browser, a cluster. Threads of BLAS beside them
+# would only be in the way.
+WORKERS = $$($(BIN)/python -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+
 test: lint .venv/system ## every check: lint, then all tests with coverage
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --cov --cov-report=term
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term
 
 format: .venv/ready ## put the code into shape
 	$(BIN)/ruff check --fix .

@@ -39,6 +39,11 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+def pytest_collection_modifyitems(items):
+    """The longest test comes first: all others would have ended before it."""
+    items.sort(key=lambda item: item.path.name != "test_wheel.py")
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory) -> Path:
     """A folder for what takes long to make, of all processes that run these tests together."""
