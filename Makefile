@@ -67,8 +67,12 @@ page: .venv/ready
 # would only be in the way.
 WORKERS = $$($(BIN)/python -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
+COVER = $(BIN)/python -m slipcover
+
 test: lint .venv/system ## every check: lint, then all tests with coverage
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term
+	mkdir -p build
+	OPENBLAS_NUM_THREADS=1 $(COVER) --source src/ital --json --out build/coverage.json -m pytest -n $(WORKERS) --dist worksteal
+	$(COVER) --merge build/coverage.json --out build/coverage.json --skip-covered --fail-under 95
 
 format: .venv/ready ## put the code into shape
 	$(BIN)/ruff check --fix .
@@ -83,4 +87,4 @@ bench: .venv/ready ## speed and memory as ratios, into build/
 
 clean: ## remove what the other commands made
 	rm -rf src/ital/collection/openmoji src/ital/server/page web/node_modules web/dist
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -163,7 +163,7 @@ def test_make():
         assert collection["pictures"] == 2465
     planned = run(f"{written('make test')} -n {ready}", environment, ROOT)
     assert "ruff check" in planned
-    assert "/pytest " in planned
+    assert "-m pytest " in planned
 
 
 def check_what_is_installed(environment: dict[str, str]) -> None:
