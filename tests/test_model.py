@@ -20,7 +20,7 @@ from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
 from ital.prior import PAPER, Scored, epsilon
-from ital.scores import Scores
+from ital.scores import DEVIATION, TYPICAL, Scores
 
 
 def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np.ndarray], **told):
@@ -28,8 +28,8 @@ def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np
 
     With a base rate, the joint Gaussian of the pool, the labelled vectors and the average over some
     images, given that the average is -1 and what the labels read: the formula of the conditional
-    Gaussian, once, for all of it. With scores, their weight is one more Gaussian in it. Scale and
-    border are the model's own.
+    Gaussian, once, for all of it. With scores, their weight is one more Gaussian in it. Its mean,
+    scale and border are the model's own.
     """
     pool = np.asarray(model.pool.features, dtype=float)
     known = np.array([vectors[i] if i < 0 else pool[i] for i in labels]).reshape(-1, pool.shape[1])
@@ -47,7 +47,7 @@ def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np
     s = np.zeros(n) if model.prior_scores is None else model.prior_scores.values
     labelled = [0.0 if i < 0 else s[i] for i in labels]
     s = np.concatenate([s, labelled, np.zeros(len(everything) - n - count)])
-    slope, trust = Scored.weight(model.pool, kernel, model.prior.mean)
+    trust = (DEVIATION * Scored.reach(model.pool, kernel, model.prior.mean)) ** 2
     joint = joint + trust * np.outer(s, s)
     before = before + trust * s[:n] ** 2
     picked = np.eye(len(everything))[n : n + count]
@@ -62,7 +62,7 @@ def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np
         noise = np.append(kernel.noise + flips, epsilon(n) * within)
     cross = (seen @ joint)[:, :n]
     solved = np.linalg.solve(seen @ joint @ seen.T + np.diag(noise), cross)
-    means = m + slope * s
+    means = m + model.slope * s
     mean = means[:n] + solved.T @ (values - seen @ means)
     belief = model.belief
     return mean - belief.border, belief.scale * (joint[:n, :n] - cross.T @ solved)
@@ -112,6 +112,34 @@ def test_fit_equals_the_textbook(prior, problem, shards, scores, seed):
     expected_mean, expected_cov = dense(model, labels, {})
     np.testing.assert_allclose(mean, expected_mean[batch], atol=1e-8)
     np.testing.assert_allclose(cov, expected_cov[np.ix_(batch, batch)], atol=1e-8)
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
+@given(problem=problems(images=st.integers(6, 40)), shards=SHARDS, kind=SCORES, seed=seeds)
+def test_the_weight_of_scores_is_their_regression_on_probabilities(
+    prior, problem, shards, kind, seed
+):
+    """With a normal prior, on those of a model that is the same but that its weight is 0."""
+    pool, kernel = Pool(problem.features, engine=ThreadEngine(shards)), Kernel(**problem.kernel)
+    scores = scores_of(kind or "any", len(pool), np.random.default_rng(seed))
+    labels = {i: float(y) for i, y in problem.labels.items()}
+    model = RelevanceModel(pool, kernel, prior, scores)
+    reach = Scored.reach(pool, kernel, prior.mean)
+    assert model.slope == reach * TYPICAL
+    model.update(labels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Scores, "apart", lambda *sums: 0.0)
+        alone = RelevanceModel(pool, kernel, prior, scores)
+        alone.update(labels)
+    assert alone.slope == 0
+    p, s = alone.probabilities(), scores.values
+    deviation = s.std() or np.inf
+    rows = np.append((p - p.mean()) / deviation, 1 / DEVIATION)
+    values = np.append(s / deviation, TYPICAL / DEVIATION)
+    (apart,) = np.linalg.lstsq(rows[:, None], values)[0]
+    assert model.slope == pytest.approx(reach * apart, rel=1e-6, abs=1e-9)
+    model.update(dict.fromkeys(labels))
+    assert model.slope == pytest.approx(reach * TYPICAL)
 
 
 def test_without_labels_it_is_the_prior():

@@ -25,13 +25,14 @@ from ital.prior import (
 )
 from ital.scores import Scores
 
+TRUST = 0.07
+"""The variance of the weight of scores."""
+
 
 def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel, scores=0.0) -> np.ndarray:
     """The conditional Gaussian of pool and vectors, given the average over some of the pool.
 
-    On top of it comes a normal weight, independent of it, times the ``scores`` of all of these. Its
-    variance is 0.3 times the mean of the eigenvalues of the process over some of the pool, each of
-    which counts by how large it is.
+    On top of it comes a normal weight, independent of it, times the ``scores`` of all of these.
     """
     some = pool[:: -(-len(pool) // _IMAGES)]
     points = np.concatenate([pool, vectors, some])
@@ -42,9 +43,7 @@ def literal(pool: np.ndarray, vectors: np.ndarray, kernel: Kernel, scores=0.0) -
     known = weights @ joint
     within = (weights @ joint @ weights) * (1 + max(0.01, min(1.0, (100 / len(pool)) ** 2)))
     conditional = joint - np.outer(known, known) / within
-    eigenvalues = np.linalg.eigvalsh(conditional[-len(some) :, -len(some) :]) / len(some)
-    variance = 0.3 * (eigenvalues**2).sum() / eigenvalues.sum()
-    return conditional[: -len(some), : -len(some)] + variance * np.outer(scores, scores)
+    return conditional[: -len(some), : -len(some)] + TRUST * np.outer(scores, scores)
 
 
 @given(
@@ -67,8 +66,8 @@ def test_equals_the_conditional_gaussian(
     covariance, s, own = Conditioned(pool, kernel), np.zeros(n), np.zeros(3)
     if scored:
         scores, own = Scores(rng.standard_normal(n), n), rng.standard_normal(3)
-        weight, s = Scored.weight(pool, kernel, -1.0), scores.values
-        covariance = Scored(covariance, scores, weight)
+        s = scores.values
+        covariance = Scored(covariance, scores, TRUST)
     over = covariance.slices
     expected = literal(features, vectors, kernel, np.append(s, own))
     outside, inside = Points(vectors, own), Points(features, s)
@@ -138,19 +137,21 @@ def test_the_papers_prior_is_the_kernel():
 @pytest.mark.parametrize(
     ("mean", "label", "score"), [(-1.0, 1.0, 1.0), (0.0, 1.0, 1.0), (1.0, -1.0, -1.0)]
 )
-def test_a_score_is_believed_as_if_one_image_had_been_seen(mean, label, score):
-    """It is relevant and of score 1; where most images are relevant, irrelevant and of -1.
+def test_the_reach_of_a_score_is_that_of_labels_in_a_direction_like_others(mean, label, score):
+    """Half as much again as that of a relevant image of score 1, which is like no other.
 
-    And the image is like no other, but as variable as images are.
+    Where most images are relevant, it is an irrelevant one of score -1. The variance of directions
+    is the mean of eigenvalues, each counted by the part of the process that it makes up.
     """
-    pool, kernel = Pool(np.random.default_rng(0).standard_normal((90, 3))), Kernel(1.5, 2.0)
-    conditioned = Conditioned(pool, kernel)
-    variance = conditioned.slices.gather(PriorSlice.variances, None).mean()
-    slope, trust = Scored.weight(pool, kernel, mean)
-    direction = trust / 0.3
+    features, kernel = np.random.default_rng(0).standard_normal((90, 3)), Kernel(1.5, 2.0)
+    covariance = literal(features, np.empty((0, 3)), kernel, np.zeros(90))
+    eigenvalues = np.linalg.eigvalsh(covariance) / 90
+    direction = (eigenvalues**2).sum() / eigenvalues.sum()
+    variance = np.diag(covariance).mean()
     seen = direction * score / (variance + direction * score**2) * (label - mean)
-    assert slope == pytest.approx(seen)
-    assert slope > 0
+    reach = Scored.reach(Pool(features), kernel, mean)
+    assert reach == pytest.approx(1.5 * seen)
+    assert reach > 0
 
 
 def test_the_average_is_known_better_the_larger_the_pool():

@@ -804,14 +804,21 @@ class TestPrior:
         with pytest.raises(ValueError, match="scores must be left out in a search without a prior"):
             started().predict(FEATURES, SCORES)
 
-    def test_a_query_from_outside_tells_nothing_of_the_score(self):
-        """It is of no score that is known, so that it speaks neither for nor against it."""
-        search = Search(FEATURES, base_rate=None, prior=SCORES)
-        plain = Search(FEATURES, base_rate=None)
-        before = search.model.mean.copy()
-        for one in (search, plain):
-            one.query(relevant=[FEATURES[4] + 0.1])
-        np.testing.assert_allclose(search.model.mean - before, plain.model.mean)
+    def test_a_query_tells_what_it_is_worth(self):
+        """By the scores of images that are like it, though a vector from outside has none."""
+        features = np.random.default_rng(0).standard_normal((400, 2))
+        closeness = -np.linalg.norm(features, axis=1)
+        noise = np.random.default_rng(1).permutation(closeness)
+        slopes = []
+        for scores in (closeness, noise, -closeness):
+            search = Search(features, prior=scores)
+            search.query(relevant=[np.zeros(2)])
+            slopes.append(search.model.slope)
+        assert slopes[0] > 2 * abs(slopes[1])
+        assert slopes[2] < 0
+        search.undo()
+        before = Search(features, prior=closeness).model.slope
+        assert search.model.slope == pytest.approx(before)
 
     @pytest.mark.parametrize("base_rate", [None, "learn"])
     def test_saved_and_loaded_with_the_same_scores(self, base_rate, tmp_path):

@@ -28,7 +28,7 @@ from ital.gaussian import FloatArray
 from ital.kernel import Kernel
 from ital.pool import Pool
 from ital.prior import PAPER, Belief, Evidence, Points, Prior, PriorSlice, Scored
-from ital.scores import Scores
+from ital.scores import DEVIATION, TYPICAL, Scores
 from ital.shard import Score, Shard
 
 T = TypeVar("T")
@@ -56,18 +56,24 @@ class RelevanceModel:
         self.pool, self.kernel, self.prior, self.prior_scores = pool, kernel, prior, scores
         self.belief = Belief()
         self._covariance = prior.covariance(pool, kernel)
+        sample = pool.sample(_SAMPLE)
+        self._reach, self._sample_scores = 0.0, np.zeros(len(sample))
         if scores is not None:
-            weight = Scored.weight(pool, kernel, prior.mean)
-            self._covariance = Scored(self._covariance, scores, weight)
-        self._shards = self._covariance.slices.build(Shard, prior.mean)
-        self._sample_means, self._sample_variances = self.moments(pool.sample(_SAMPLE))
+            self._reach = Scored.reach(pool, kernel, prior.mean)
+            self._sample_scores = scores.values[sample]
+            trust = (self._reach * DEVIATION) ** 2
+            self._covariance = Scored(self._covariance, scores, trust)
+        self.slope = self._reach * TYPICAL
+        """The weight of the scores, a."""
+        self._shards = self._covariance.slices.build(Shard, prior.mean, self.slope)
+        self._sample_variances = self.moments(sample)[1]
         self._mean_variance = float(self._sample_variances.mean())
         self._mistake = 0.0
         self._names: list[Row] = []
         self._labels = np.empty(0)
         self._asked = np.empty(0, dtype=bool)
         self._factor = Factor(self._covariance, pool.dimension)
-        self._weights = np.empty(0)
+        self._weights = np.empty((2, 0))
         self._kept: set[int] = set()
         self._examples: tuple[bytes, bytes] | None = None
         self._example_columns = np.empty((0, 0))
@@ -294,8 +300,8 @@ class RelevanceModel:
     def _predicted(self, points: Points) -> tuple[FloatArray, FloatArray]:
         """Predictive means, and the columns of V that they come from."""
         columns = self._factor.solve(self._covariance.between(self._factor.points, points))
-        mean = self.prior.mean - self.belief.border + columns.T @ self._weights
-        return mean + self._covariance.means_at(points), columns
+        mean = self.prior.mean - self.belief.border + columns.T @ self._weights[0]
+        return mean + self.slope * points.scores, columns
 
     def scores(self, score: Score, rows: Rows | None = None) -> FloatArray:
         """How much images are wanted, of the pool or of some."""
@@ -326,7 +332,7 @@ class RelevanceModel:
         """
         if not self._names:
             return {}
-        weights = self._factor.solve_transposed(self._weights)
+        weights = self._factor.solve_transposed(self._weights[0])
         alike = self._covariance.between(self._images(np.array([row])), self._factor.points)
         return dict(zip(self._names, (alike[0] * weights).tolist(), strict=True))
 
@@ -335,27 +341,49 @@ class RelevanceModel:
         return self.scores(gaussian.relevance_entropy, rows)
 
     def _believe(self) -> None:
-        """Have the prior choose scale and border anew."""
+        """Have the prior choose scale and border anew, and before that the weight of scores."""
+        if self.prior_scores is not None:
+            self._lean(self._reach * self._apart(self.prior_scores))
+        before, self.belief = self.belief, self.prior.belief(self._evidence(self.slope))
+        self._shards.tell(Shard.adjust, *before.change(self.belief))
+
+    def _apart(self, scores: Scores) -> float:
+        """By how much relevant images have the higher scores, as far as labels tell.
+
+        What they tell of all images is that of the process without what scores add to its mean.
+        """
+        sums = np.zeros(3)
+        if self._names:
+            change = self.belief.change(self.prior.belief(self._evidence(0.0)))
+            sums = np.sum(self._shards.ask(Shard.agreement, self.slope, *change), axis=0)
+        return scores.apart(*sums.tolist())
+
+    def _lean(self, slope: float) -> None:
+        """Another weight of the scores."""
+        change, self.slope = slope - self.slope, slope
+        self._weights[0] -= change * self._weights[1]
+        self._shards.tell(Shard.lean, change)
+
+    def _evidence(self, slope: float) -> Evidence:
+        """What answers say of scale and border, with this weight of scores."""
         readings, noises = self._readings()
         pivots, asked = self._factor.lower.diagonal(), self._asked
+        weights = self._weights[0] + (self.slope - slope) * self._weights[1]
         # The examples of a query come first. Given these alone, a few images stand for the pool.
         examples = int(np.argmax([*asked, True]))
         columns = self._given_examples(examples)
-        belief = self.prior.belief(
-            Evidence(
-                self._sample_means + self._weights[:examples] @ columns,
-                self._sample_variances - np.einsum("ij,ij->j", columns, columns),
-                len(self.pool),
-                self._mean_variance,
-                self._labels[asked],
-                # What the labels before each one foretold of it can be read off the factor.
-                (readings - pivots * self._weights)[asked],
-                np.maximum(pivots**2 - noises, 0.0)[asked],
-                self._mistake,
-            )
+        means = self.prior.mean + slope * self._sample_scores
+        return Evidence(
+            means + weights[:examples] @ columns,
+            self._sample_variances - np.einsum("ij,ij->j", columns, columns),
+            len(self.pool),
+            self._mean_variance,
+            self._labels[asked],
+            # What the labels before each one foretold of it can be read off the factor.
+            (readings - pivots * weights)[asked],
+            np.maximum(pivots**2 - noises, 0.0)[asked],
+            self._mistake,
         )
-        before, self.belief = self.belief, belief
-        self._shards.tell(Shard.adjust, belief.scale / before.scale, before.border - belief.border)
 
     def _given_examples(self, count: int) -> FloatArray:
         """The first rows of V at the images that stand for the pool; asked for where they change.
@@ -392,7 +420,7 @@ class RelevanceModel:
             points.vectors,
             self._covariance.terms_at(points),
             self._factor.lower[-count:],
-            self._weights[-count:],
+            self._weights[:, -count:],
             self.scale,
         )
         self._kept = set()
@@ -410,7 +438,7 @@ class RelevanceModel:
         """Mean and variance from V."""
         self._weights = self._solved_labels()
         mean = self.prior.mean - self.belief.border
-        self._shards.tell(Shard.refresh, self._weights, mean, self.scale)
+        self._shards.tell(Shard.refresh, self._weights, mean, self.slope, self.scale)
 
     def _readings(self) -> FloatArray:
         """What the labels say of the process, and the variance of what they are off by."""
@@ -419,9 +447,10 @@ class RelevanceModel:
         return np.stack([self._labels * worths, self.kernel.least_noise + noises])
 
     def _solved_labels(self) -> FloatArray:
-        """L^-1 (y - m)."""
-        means = self.prior.mean + self._covariance.means_at(self._factor.points)
-        return self._factor.solve(self._readings()[0] - means)
+        """L^-1 (y - m), and below it L^-1 s."""
+        scores = self._factor.points.scores
+        surprises = self._readings()[0] - self.prior.mean - self.slope * scores
+        return self._factor.solve(np.stack([surprises, scores], axis=1)).T
 
     def _kept_covariances(self, images: Rows, rows: Rows | None) -> FloatArray:
         names = images.tolist()

@@ -38,8 +38,8 @@ EXPECTED = 50.0
 
 _LEAST_EPSILON = 0.01
 
-_TRUST = 0.3
-"""The variance of a score's weight, in units of what a direction of the process has on average."""
+_REACH = 1.5
+"""The best weight of a score, in units of what it takes for a label in a direction like others."""
 
 _PRODUCTS = 1 << 15
 """Numbers that are taken off covariances at a time."""
@@ -106,28 +106,23 @@ class PriorSlice:
         self._average = average
         if sample is not None:
             self._average = features.mean_of(sample, kernel) / deviation
-        self._scores: FloatArray | None = None
-        self._slope = self._trust = 0.0
+        self.scores: FloatArray | None = None
+        """Of the images, standardised, if there are any."""
+        self._trust = 0.0
 
     def __len__(self) -> int:
         return len(self.features)
 
-    def scored(self, scores: FloatArray, slope: float, trust: float) -> PriorSlice:
-        """The same with standardised scores of the images, a and tau^2."""
+    def scored(self, scores: FloatArray, trust: float) -> PriorSlice:
+        """The same with standardised scores of the images, and tau^2."""
         another = copy.copy(self)
-        another._scores, another._slope, another._trust = scores, slope, trust
+        another.scores, another._trust = scores, trust
         return another
-
-    def means(self, mean: float, lo: int = 0, hi: int | None = None) -> FloatArray:
-        """Of images from one to another, where they have this mean without a score."""
-        if self._scores is None:
-            return np.full(len(range(len(self))[lo:hi]), mean)
-        return mean + self._slope * self._scores[lo:hi]
 
     def terms(self, rows: Rows) -> FloatArray:
         """V_0 of images, and below it their scores; 0 if there are none."""
         found = np.zeros((2, len(rows)))
-        for term, known in zip(found, (self._average, self._scores), strict=True):
+        for term, known in zip(found, (self._average, self.scores), strict=True):
             if known is not None:
                 term[:] = known[rows]
         return found
@@ -138,8 +133,8 @@ class PriorSlice:
         some = slice(None) if rows is None else rows
         if self._average is not None:
             variances = np.maximum(variances - self._average[some] ** 2, 0.0)
-        if self._scores is not None:
-            variances += self._trust * self._scores[some] ** 2
+        if self.scores is not None:
+            variances += self._trust * self.scores[some] ** 2
         return variances
 
     def kernel(self, vectors: FloatArray, rows: Rows | None = None) -> FloatArray:
@@ -167,8 +162,8 @@ class PriorSlice:
         averages, scores = terms
         if self._average is not None:
             _add_product(covariances, -averages, self._average[rows])
-        if self._scores is not None:
-            _add_product(covariances, self._trust * scores, self._scores[rows])
+        if self.scores is not None:
+            _add_product(covariances, self._trust * scores, self.scores[rows])
         return covariances
 
 
@@ -191,10 +186,6 @@ class Covariance:
 
     def _over(self, pool: Pool) -> Group[PriorSlice]:
         return pool.slices.build(PriorSlice, self._kernel)
-
-    def means_at(self, points: Points) -> FloatArray:
-        """What scores add to the mean of points, wherever they are."""
-        return np.zeros(len(points))
 
     def terms_at(self, points: Points) -> FloatArray:
         """V_0 at points, wherever they are, and below it their scores; 0 if there are none."""
@@ -278,30 +269,27 @@ class Conditioned(Covariance):
 
 
 class Scored(Covariance):
-    """Either of them with scores of the images, whose weight has the mean a and the variance tau^2.
+    """Either of them with scores of the images, whose weight has the variance tau^2.
 
-    They add a s to the mean, and tau^2 s s' to the covariance.
+    They add tau^2 s s' to the covariance. What they add to the mean is the model's business.
     """
 
-    def __init__(self, base: Covariance, scores: Scores, weight: tuple[float, float]) -> None:
-        self._base, (self._slope, self._trust) = base, weight
-        self.slices = base.slices.deal(PriorSlice.scored, scores.values, *weight)
+    def __init__(self, base: Covariance, scores: Scores, trust: float) -> None:
+        self._base, self._trust = base, trust
+        self.slices = base.slices.deal(PriorSlice.scored, scores.values, trust)
 
     @staticmethod
-    def weight(pool: Pool, kernel: Kernel, mean: float) -> tuple[float, float]:
-        """Its mean a and its variance tau^2, where the process has this mean without the score.
+    def reach(pool: Pool, kernel: Kernel, mean: float) -> float:
+        """The weight of a score by which relevant images are higher by 1, as it is best.
 
-        A score is one more direction in which images may differ. The variance that directions have,
-        on average over what the process is made of, is sum lambda^2 / sum lambda with lambda the
-        eigenvalues of its covariance, given its average. The score has a part of that, and points
-        to what is relevant as if one relevant image had been seen already, of score 1, in a
-        direction like the others.
+        The process has this mean without the score. A score is one more direction in which images
+        may differ. The variance that directions have, on average over what the process is made of,
+        is t = sum lambda^2 / sum lambda with lambda the eigenvalues of its covariance, given its
+        average. A label in such a direction moves it by t / (v + t) of the way from the mean to the
+        label, with v the mean variance of images.
         """
         variance, typical = pool.kept((Scored, kernel), lambda: _directions(pool, kernel))
-        return (1 + abs(mean)) * typical / (variance + typical), _TRUST * typical
-
-    def means_at(self, points: Points) -> FloatArray:
-        return self._slope * points.scores
+        return _REACH * (1 + abs(mean)) * typical / (variance + typical)
 
     def terms_at(self, points: Points) -> FloatArray:
         return self._base.terms_at(points)
@@ -344,6 +332,10 @@ class Belief:
     """borders,"""
     weights: tuple[float, ...] = (1.0,)
     """and how likely each pair is."""
+
+    def change(self, to: Belief) -> tuple[float, float]:
+        """What variances are multiplied by, and means shifted by, in another belief."""
+        return to.scale / self.scale, self.border - to.border
 
     def told(self, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Predictive means and variances as people are told of them."""

@@ -10,8 +10,11 @@ scores are equal. The process is
     f(x) = g(x) + w s(x),    w normal with mean a and variance tau^2,
 
 with g what it was without the score. That is the mean m + a s(x) and the kernel
-k(x, x') + tau^2 s(x) s(x'): answers tell how far the score is to be trusted. `prior.Scored` has
-both, and what a and tau are.
+k(x, x') + tau^2 s(x) s(x'): answers tell how far the score is to be trusted. What it is worth is
+known by delta, how much higher the scores of relevant images are: where images are relevant with
+the probabilities p, by all that is known but the score, their scores are delta (p - mean of p) on
+average. The weight is proportional to delta (`prior.Scored.reach`), which is normal before anything
+is known, and given p is the ridge regression of s on p: that is a, while tau stays as it was.
 """
 
 from __future__ import annotations
@@ -27,6 +30,12 @@ from ital import checks
 from ital.checks import Identifier
 from ital.gaussian import FloatArray
 from ital.pool import Pool
+
+TYPICAL, DEVIATION = 0.6, 0.6
+"""Mean and deviation of delta before anything is known.
+
+A score of 0.6 puts the relevant one of two images first in two cases of three. It may be useless.
+"""
 
 _KNOWN = 64
 """Images, evenly spaced, whose scores tell these scores from others,"""
@@ -58,6 +67,18 @@ class Scores:
         self.values: FloatArray = np.empty(images)
         """Standardised: s of every image of the pool."""
         self.values[order] = np.repeat(means, sizes)
+
+    def apart(self, chances: float, squares: float, products: float) -> float:
+        """By how much relevant images have the higher scores: the mean of delta.
+
+        The sums over all images are those of P(R = 1), as it is without the score, of its square,
+        and of its product with s, of which the sum is 0.
+        """
+        noise = float(self.values @ self.values) / len(self.values)
+        if not noise:
+            return TYPICAL
+        certain, told = DEVIATION**-2, (squares - chances**2 / len(self.values)) / noise
+        return (certain * TYPICAL + products / noise) / (certain + told)
 
     def at(self, scores: Any, count: int) -> FloatArray:
         """Standardised scores of so many images that need not be in the pool.

@@ -40,12 +40,16 @@ class Shard:
     Args:
         prior: covariances before the first label.
         mean: of the process before the first label, without what a score adds.
+        slope: the weight of scores, if there are any.
 
     """
 
-    def __init__(self, prior: PriorSlice, mean: float) -> None:
+    def __init__(self, prior: PriorSlice, mean: float, slope: float) -> None:
         self._prior = prior
-        self._mean = prior.means(mean)
+        self._mean = np.full(len(prior), mean)
+        self._leaning = None if prior.scores is None else prior.scores.copy()
+        """What the mean rises by with the weight of scores: these, less what the labels say."""
+        self.lean(slope)
         self._variance = prior.variances()
         # Features in half precision are off by 5e-4 of their size. Rows that are off by 6e-8 of
         # theirs change nothing beside that, and take half the room.
@@ -70,7 +74,8 @@ class Shard:
         """More rows of V, and what they change: one pass over the features.
 
         ``terms`` are V_0 and scores of the vectors, ``lower`` the new rows of L and ``weights``
-        those of L^-1 (y - m). Covariances that were kept under one of the ``names`` need no pass.
+        those of L^-1 (y - m) and of L^-1 s, one below the other. Covariances that were kept under
+        one of the ``names`` need no pass.
         """
         kept, self._kept = self._kept, {}
         old, count = self._count, len(names)
@@ -91,7 +96,9 @@ class Shard:
                     new -= lower[unknown, start : start + len(piece)] @ piece[:, lo:hi]
                 part[unknown] = new
             substitute(lower[:, old:], part)
-            self._mean[lo:hi] += weights @ part
+            self._mean[lo:hi] += weights[0] @ part
+            if self._leaning is not None:
+                self._leaning[lo:hi] -= weights[1] @ part
             self._variance[lo:hi] -= scale * np.einsum("ij,ij->j", part, part)
             np.maximum(self._variance[lo:hi], 0.0, out=self._variance[lo:hi])
             self._write(old, lo, part)
@@ -109,20 +116,52 @@ class Shard:
         self._count = first + len(change)
         del self._pieces[-(-self._count // _ROWS) :]
 
-    def refresh(self, weights: FloatArray, mean: float, scale: float) -> None:
-        """Mean and variance from V; ``mean`` is without a label and without a score."""
-        variances = self._prior.variances()
+    def refresh(self, weights: FloatArray, mean: float, slope: float, scale: float) -> None:
+        """Mean and variance from V; ``mean`` is without a label and without a score.
+
+        ``weights`` are as in ``append``, of all rows, and ``slope`` is the weight of scores.
+        """
+        variances, scores = self._prior.variances(), self._prior.scores
 
         def fill(lo: int, hi: int) -> None:
-            self._mean[lo:hi] = self._prior.means(mean, lo, hi)
-            explained = np.zeros(hi - lo)
+            told, explained = np.zeros((2, hi - lo)), np.zeros(hi - lo)
             for start, piece in self._filled():
                 part = piece[:, lo:hi]
-                self._mean[lo:hi] += weights[start : start + len(piece)] @ part
+                told += weights[:, start : start + len(piece)] @ part
                 explained += np.einsum("ij,ij->j", part, part)
+            self._mean[lo:hi] = mean + told[0]
+            if self._leaning is not None and scores is not None:
+                self._mean[lo:hi] += slope * scores[lo:hi]
+                self._leaning[lo:hi] = scores[lo:hi] - told[1]
             self._variance[lo:hi] = scale * np.maximum(variances[lo:hi] - explained, 0.0)
 
         self._for_blocks(fill)
+
+    def lean(self, change: float) -> None:
+        """Another weight of scores, by so much."""
+        if self._leaning is not None:
+            self._mean += change * self._leaning
+
+    def agreement(self, slope: float, factor: float, shift: float) -> FloatArray:
+        """How scores go along with P(R = 1), as that were if their weight were less by ``slope``.
+
+        ``factor`` and ``shift`` are as in ``adjust``. These are the sums over images of the
+        probabilities, of their squares, and of their products with the scores.
+        """
+        leaning, scores = self._leaning, self._prior.scores
+        assert leaning is not None
+        assert scores is not None
+        size = block_rows(len(self))
+        sums = np.empty((-(-len(self) // size), 3))
+
+        def add(lo: int, hi: int) -> None:
+            mean = self._mean[lo:hi] + shift - slope * leaning[lo:hi]
+            chances = gaussian.positive_probability(mean, factor * self._variance[lo:hi])
+            sums[lo // size] = chances.sum(), chances @ chances, chances @ scores[lo:hi]
+
+        for_blocks(add, len(self), size)
+        total: FloatArray = sums.sum(axis=0)
+        return total
 
     def adjust(self, factor: float, shift: float) -> None:
         """Multiply variances, and shift means: another scale and another border."""
