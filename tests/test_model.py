@@ -47,7 +47,7 @@ def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np
     s = np.zeros(n) if model.prior_scores is None else model.prior_scores.values
     labelled = [0.0 if i < 0 else s[i] for i in labels]
     s = np.concatenate([s, labelled, np.zeros(len(everything) - n - count)])
-    trust = (DEVIATION * Scored.reach(model.pool, kernel, model.prior.mean)) ** 2
+    _, trust = Scored.weight(model.pool, kernel, model.prior.mean)
     joint = joint + trust * np.outer(s, s)
     before = before + trust * s[:n] ** 2
     picked = np.eye(len(everything))[n : n + count]
@@ -124,7 +124,7 @@ def test_the_weight_of_scores_is_their_regression_on_probabilities(
     scores = scores_of(kind or "any", len(pool), np.random.default_rng(seed))
     labels = {i: float(y) for i, y in problem.labels.items()}
     model = RelevanceModel(pool, kernel, prior, scores)
-    reach = Scored.reach(pool, kernel, prior.mean)
+    reach, _ = Scored.weight(pool, kernel, prior.mean)
     assert model.slope == reach * TYPICAL
     model.update(labels)
     with pytest.MonkeyPatch.context() as patch:

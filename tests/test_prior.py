@@ -149,9 +149,10 @@ def test_the_reach_of_a_score_is_that_of_labels_in_a_direction_like_others(mean,
     direction = (eigenvalues**2).sum() / eigenvalues.sum()
     variance = np.diag(covariance).mean()
     seen = direction * score / (variance + direction * score**2) * (label - mean)
-    reach = Scored.reach(Pool(features), kernel, mean)
+    reach, trust = Scored.weight(Pool(features), kernel, mean)
     assert reach == pytest.approx(1.5 * seen)
     assert reach > 0
+    assert trust == pytest.approx(variance * (0.6 * reach) ** 2)
 
 
 def test_the_average_is_known_better_the_larger_the_pool():

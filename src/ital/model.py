@@ -28,7 +28,7 @@ from ital.gaussian import FloatArray
 from ital.kernel import Kernel
 from ital.pool import Pool
 from ital.prior import PAPER, Belief, Evidence, Points, Prior, PriorSlice, Scored
-from ital.scores import DEVIATION, TYPICAL, Scores
+from ital.scores import TYPICAL, Scores
 from ital.shard import Score, Shard
 
 T = TypeVar("T")
@@ -59,9 +59,8 @@ class RelevanceModel:
         sample = pool.sample(_SAMPLE)
         self._reach, self._sample_scores = 0.0, np.zeros(len(sample))
         if scores is not None:
-            self._reach = Scored.reach(pool, kernel, prior.mean)
+            self._reach, trust = Scored.weight(pool, kernel, prior.mean)
             self._sample_scores = scores.values[sample]
-            trust = (self._reach * DEVIATION) ** 2
             self._covariance = Scored(self._covariance, scores, trust)
         self.slope = self._reach * TYPICAL
         """The weight of the scores, a."""

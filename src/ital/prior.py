@@ -28,7 +28,7 @@ from ital.features import Features
 from ital.gaussian import FloatArray
 from ital.kernel import Kernel
 from ital.pool import Pool
-from ital.scores import Scores
+from ital.scores import DEVIATION, Scores
 
 _IMAGES = 256
 """Evenly spaced images that stand for the pool in its average."""
@@ -279,17 +279,18 @@ class Scored(Covariance):
         self.slices = base.slices.deal(PriorSlice.scored, scores.values, trust)
 
     @staticmethod
-    def reach(pool: Pool, kernel: Kernel, mean: float) -> float:
-        """The weight of a score by which relevant images are higher by 1, as it is best.
+    def weight(pool: Pool, kernel: Kernel, mean: float) -> tuple[float, float]:
+        """The best weight of a score by which relevant images are higher by 1, and tau^2.
 
         The process has this mean without the score. A score is one more direction in which images
         may differ. The variance that directions have, on average over what the process is made of,
         is t = sum lambda^2 / sum lambda with lambda the eigenvalues of its covariance, given its
         average. A label in such a direction moves it by t / (v + t) of the way from the mean to the
-        label, with v the mean variance of images.
+        label, with v the mean variance of images, which in units of labels is about 1.
         """
         variance, typical = pool.kept((Scored, kernel), lambda: _directions(pool, kernel))
-        return _REACH * (1 + abs(mean)) * typical / (variance + typical)
+        reach = _REACH * (1 + abs(mean)) * typical / (variance + typical)
+        return reach, variance * (DEVIATION * reach) ** 2
 
     def terms_at(self, points: Points) -> FloatArray:
         return self._base.terms_at(points)

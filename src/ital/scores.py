@@ -13,8 +13,8 @@ with g what it was without the score. That is the mean m + a s(x) and the kernel
 k(x, x') + tau^2 s(x) s(x'): answers tell how far the score is to be trusted. What it is worth is
 known by delta, how much higher the scores of relevant images are: where images are relevant with
 the probabilities p, by all that is known but the score, their scores are delta (p - mean of p) on
-average. The weight is proportional to delta (`prior.Scored.reach`), which is normal before anything
-is known, and given p is the ridge regression of s on p: that is a, while tau stays as it was.
+average. The weight is proportional to delta (`prior.Scored.weight`). That is normal before anything
+is known, and given p a is that of the ridge regression of s on p, while tau stays as it was.
 """
 
 from __future__ import annotations
