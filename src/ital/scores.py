@@ -69,16 +69,17 @@ class Scores:
         self.values[order] = np.repeat(means, sizes)
 
     def apart(self, chances: float, squares: float, products: float) -> float:
-        """By how much relevant images have the higher scores: the mean of delta.
+        """By how much relevant images have the higher scores: the mean of delta, 0 at the least.
 
         The sums over all images are those of P(R = 1), as it is without the score, of its square,
-        and of its product with s, of which the sum is 0.
+        and of its product with s, of which the sum is 0. Scores point to what is relevant: one that
+        seems to point away is not believed.
         """
         noise = float(self.values @ self.values) / len(self.values)
         if not noise:
             return TYPICAL
         certain, told = DEVIATION**-2, (squares - chances**2 / len(self.values)) / noise
-        return (certain * TYPICAL + products / noise) / (certain + told)
+        return max(0.0, (certain * TYPICAL + products / noise) / (certain + told))
 
     def at(self, scores: Any, count: int) -> FloatArray:
         """Standardised scores of so many images that need not be in the pool.
