@@ -401,6 +401,7 @@ def test_quick_keys_make_one_round(open_page, server):
 def test_a_mark_that_is_refused(open_page, server):
     page = open_search(open_page, server)
     result = page.get_by_test_id("results").get_by_test_id("cell").nth(1)
+    result.hover()
     marked = result.get_by_test_id("yes")
     before = state(server, page)["revision"]
     # A second click says nothing new.
