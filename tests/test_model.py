@@ -20,7 +20,7 @@ from ital.kernel import Kernel
 from ital.model import RelevanceModel
 from ital.pool import Pool
 from ital.prior import PAPER, Scored, epsilon
-from ital.scores import DEVIATION, TYPICAL, Scores
+from ital.scores import DEVIATION, LEAST, TYPICAL, Scores
 
 
 def dense(model: RelevanceModel, labels: dict[int, float], vectors: dict[int, np.ndarray], **told):
@@ -137,7 +137,7 @@ def test_the_weight_of_scores_is_their_regression_on_probabilities(
     rows = np.append((p - p.mean()) / deviation, 1 / DEVIATION)
     values = np.append(s / deviation, TYPICAL / DEVIATION)
     (apart,) = np.linalg.lstsq(rows[:, None], values)[0]
-    assert model.slope == pytest.approx(reach * max(apart, 0.0), rel=1e-6, abs=1e-9)
+    assert model.slope == pytest.approx(reach * max(apart, LEAST), rel=1e-6, abs=1e-9)
     model.update(dict.fromkeys(labels))
     assert model.slope == pytest.approx(reach * TYPICAL)
 

@@ -38,9 +38,6 @@ EXPECTED = 50.0
 
 _LEAST_EPSILON = 0.01
 
-_REACH = 1.5
-"""The best weight of a score, in units of what it takes for a label in a direction like others."""
-
 _PRODUCTS = 1 << 15
 """Numbers that are taken off covariances at a time."""
 
@@ -280,7 +277,7 @@ class Scored(Covariance):
 
     @staticmethod
     def weight(pool: Pool, kernel: Kernel, mean: float) -> tuple[float, float]:
-        """The best weight of a score by which relevant images are higher by 1, and tau^2.
+        """The weight of a score by which relevant images are higher by 1, and tau^2.
 
         The process has this mean without the score. A score is one more direction in which images
         may differ. The variance that directions have, on average over what the process is made of,
@@ -289,7 +286,7 @@ class Scored(Covariance):
         label, with v the mean variance of images, which in units of labels is about 1.
         """
         variance, typical = pool.kept((Scored, kernel), lambda: _directions(pool, kernel))
-        reach = _REACH * (1 + abs(mean)) * typical / (variance + typical)
+        reach = (1 + abs(mean)) * typical / (variance + typical)
         return reach, variance * (DEVIATION * reach) ** 2
 
     def terms_at(self, points: Points) -> FloatArray:

@@ -37,6 +37,9 @@ TYPICAL, DEVIATION = 0.6, 0.6
 A score of 0.6 puts the relevant one of two images first in two cases of three. It may be useless.
 """
 
+LEAST = 0.06
+"""Scores point to what is relevant. One that seems to point away decides between equals at most."""
+
 _KNOWN = 64
 """Images, evenly spaced, whose scores tell these scores from others,"""
 
@@ -69,17 +72,16 @@ class Scores:
         self.values[order] = np.repeat(means, sizes)
 
     def apart(self, chances: float, squares: float, products: float) -> float:
-        """By how much relevant images have the higher scores: the mean of delta, 0 at the least.
+        """By how much relevant images have the higher scores: the mean of delta.
 
         The sums over all images are those of P(R = 1), as it is without the score, of its square,
-        and of its product with s, of which the sum is 0. Scores point to what is relevant: one that
-        seems to point away is not believed.
+        and of its product with s, of which the sum is 0.
         """
         noise = float(self.values @ self.values) / len(self.values)
         if not noise:
             return TYPICAL
         certain, told = DEVIATION**-2, (squares - chances**2 / len(self.values)) / noise
-        return max(0.0, (certain * TYPICAL + products / noise) / (certain + told))
+        return max(LEAST, (certain * TYPICAL + products / noise) / (certain + told))
 
     def at(self, scores: Any, count: int) -> FloatArray:
         """Standardised scores of so many images that need not be in the pool.
