@@ -109,7 +109,7 @@ def bivariate(h: npt.ArrayLike, k: npt.ArrayLike, rho: npt.ArrayLike) -> FloatAr
 
 def positive_probability(mean: npt.ArrayLike, variance: npt.ArrayLike) -> FloatArray:
     """P(y > 0) of y ~ N(mean, variance), element by element; the limit where it has no variance."""
-    h = _standard(np.asarray(mean, dtype=float), np.asarray(variance, dtype=float))
+    h = standardised(np.asarray(mean, dtype=float), np.asarray(variance, dtype=float))
     result: FloatArray = special.ndtr(h)
     return result
 
@@ -152,7 +152,7 @@ def extended_probabilities(
     """
     m, rows = covariances.shape
     if m == 1:
-        h, k = _standard(mean, cov[0]), _standard(last_mean, last_variance)
+        h, k = standardised(mean, cov[0]), standardised(last_mean, last_variance)
         scale = np.sqrt(np.maximum(cov[0], 0.0)) * np.sqrt(np.maximum(last_variance, 0.0))
         rho = covariances[0] / np.maximum(scale, np.finfo(float).tiny)
         rho = np.clip(rho, -1.0, 1.0)
@@ -200,7 +200,7 @@ def sign_entropy(mean: npt.ArrayLike, variance: npt.ArrayLike) -> FloatArray:
     return entropy
 
 
-def _standard(mean: FloatArray, variance: FloatArray) -> FloatArray:
+def standardised(mean: FloatArray, variance: FloatArray) -> FloatArray:
     """Means over standard deviations, with the limit where there is no variance."""
     with np.errstate(divide="ignore", invalid="ignore"):
         h = np.where(mean == 0, 0.0, mean / np.sqrt(np.maximum(variance, 0.0)))
@@ -213,7 +213,7 @@ def _standardise(mean: FloatArray, cov: FloatArray) -> tuple[FloatArray, FloatAr
     deviation = np.sqrt(np.maximum(variance, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         corr = cov / deviation[:, None] / deviation[None, :]
-    return _standard(mean, variance), np.clip(np.where(np.isfinite(corr), corr, 0.0), -1.0, 1.0)
+    return standardised(mean, variance), np.clip(np.where(np.isfinite(corr), corr, 0.0), -1.0, 1.0)
 
 
 def _table(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from ital import checks
 from ital.checks import IntArray
@@ -97,15 +98,15 @@ class AdaptAL(Subsampled):
         return largest(utilities, k), utilities
 
 
-def _entropies(relevant: FloatArray) -> FloatArray:
+def _entropies(z: FloatArray) -> FloatArray:
     """The sum of H(R) in each row."""
-    result: FloatArray = binary_entropy(relevant).sum(axis=1)
+    result: FloatArray = binary_entropy(special.ndtr(z)).sum(axis=1)
     return result
 
 
-def _errors(relevant: FloatArray) -> FloatArray:
+def _errors(z: FloatArray) -> FloatArray:
     """The sum in each row of the probabilities that the likelier answer is wrong."""
-    result: FloatArray = np.minimum(relevant, 1 - relevant).sum(axis=1)
+    result: FloatArray = special.ndtr(-np.abs(z)).sum(axis=1)
     return result
 
 

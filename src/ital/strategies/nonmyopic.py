@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy import special
 
 from ital import checks
 from ital.checks import IntArray
@@ -63,10 +64,10 @@ class ENS(Shortlisted):
         return np.array(positions), utilities
 
 
-def _largest_sums(rows: FloatArray, count: int) -> FloatArray:
-    """The sum of the ``count`` largest numbers of each row."""
-    first = max(0, rows.shape[1] - count)
-    if 0 < first < rows.shape[1]:
-        rows = np.partition(rows, first, axis=1)
-    sums: FloatArray = rows[:, first:].sum(axis=1)
+def _largest_sums(z: FloatArray, count: int) -> FloatArray:
+    """The sum of the ``count`` largest probabilities Phi(z) of each row."""
+    first = max(0, z.shape[1] - count)
+    if 0 < first < z.shape[1]:
+        z = np.partition(z, first, axis=1)
+    sums: FloatArray = special.ndtr(z[:, first:]).sum(axis=1)
     return sums

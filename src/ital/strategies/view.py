@@ -9,7 +9,7 @@ import numpy as np
 
 from ital.checks import IntArray
 from ital.engine import for_blocks
-from ital.gaussian import FloatArray, positive_probability
+from ital.gaussian import FloatArray, standardised
 from ital.model import RelevanceModel
 
 _BLOCK = 64
@@ -56,9 +56,9 @@ class View:
     ) -> FloatArray:
         """What the others are worth after each label of each image tried, shape (labels, tried).
 
-        ``worth`` takes P(R_u = 1), a row for each image tried and a column for each of the others,
-        and makes one number of each row. An image tells nothing of itself: it has the probability
-        0 in its own row.
+        ``worth`` takes the standardised means z, a row for each image tried and a column for each
+        of the others, and makes one number of each row. P(R_u = 1) is Phi(z), in the same order. An
+        image tells nothing of itself: it has the probability 0 in its own row, z = -infinity.
         """
         out = np.empty((len(self.labels), len(tried)))
         variance = self.variance
@@ -71,7 +71,7 @@ class View:
             itself = part[:, None] == others
             for row, label in enumerate(self.labels):
                 mean = self.mean[others] + gains * (label - self.mean[part])[:, None]
-                out[row, lo:hi] = worth(np.where(itself, 0.0, positive_probability(mean, left)))
+                out[row, lo:hi] = worth(np.where(itself, -np.inf, standardised(mean, left)))
 
         for_blocks(fill, len(tried), _BLOCK)
         return out
