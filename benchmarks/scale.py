@@ -22,12 +22,14 @@ import sys
 sys.path.pop(0)  # beside this file lies one that is named like the standard library's `select`
 
 import argparse
+import gc
 import json
 import statistics
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,7 @@ import numpy.typing as npt
 from scipy import optimize
 
 import ital
-from ital.engine import Engine, for_blocks
+from ital.engine import Engine, at_work, block_rows, for_blocks
 from ital.pool import Pool
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -141,13 +143,18 @@ def on_ray(size: int, dimension: int, rounds: int, shards: int) -> dict[str, flo
 
 @contextmanager
 def memory() -> Iterator[list[float]]:
-    """The largest resident memory of this process beyond files' pages, in MB, in the end."""
-    largest, done = [0.0], threading.Event()
+    """What this process has in memory beyond files' pages, and had not before: the most, in MB."""
+
+    def resident() -> float:
+        status = Path("/proc/self/status").read_text()
+        return int(status.split("RssAnon:")[1].split()[0]) / 1024
+
+    gc.collect()  # what other parts have left
+    before, largest, done = resident(), [0.0], threading.Event()
 
     def look() -> None:
         while not done.wait(0.02):
-            status = Path("/proc/self/status").read_text()
-            largest[0] = max(largest[0], int(status.split("RssAnon:")[1].split()[0]) / 1024)
+            largest[0] = max(largest[0], resident() - before)
 
     watcher = threading.Thread(target=look)
     watcher.start()
@@ -202,27 +209,30 @@ Size = tuple[int, int, int]
 
 
 def terms(size: Size) -> list[float]:
-    """What a round does, in units of 1: at all, features read, rows of V read, images looked at."""
+    """What a thread does in a round: at all, features read, rows of V read, images looked at."""
     n, d, labels = size
-    return [1.0, n * d, BATCH * n * labels, n]
+    share = n / at_work(n, block_rows(n))
+    return [1.0, share * d, BATCH * share * labels, share]
 
 
-def timed_round(size: Size, repeats: int) -> float:
-    n, d, labels = size
-    features, cluster = clustered(n, d)
-    pool = Pool(features)
-    took = []
+def timed_rounds(sizes: list[Size], repeats: int) -> dict[Size, float]:
+    """Medians, of all sizes in turns: a shared machine is faster now, and slower then."""
+    largest = {d: max(n for n, other, _ in sizes if other == d) for _, d, _ in sizes}
+    made = {d: clustered(n, d) for d, n in largest.items()}
+    pools = {(n, d): Pool(made[d][0][:n]) for n, d, _ in sizes}
+    took: dict[Size, list[float]] = {size: [] for size in sizes}
     for _ in range(repeats):
-        search = begun(pool)
-        while len(search.labels) < labels:
-            one_round(search, cluster)
-        took.append(rested(lambda search=search: one_round(search, cluster)))
-    return statistics.median(took)
+        for n, d, labels in sizes:
+            search, cluster = begun(pools[n, d]), made[d][1]
+            while len(search.labels) < labels:
+                one_round(search, cluster)
+            took[n, d, labels].append(rested(partial(one_round, search, cluster)))
+    return {size: statistics.median(each) for size, each in took.items()}
 
 
 def cost_model(fitted: list[Size], held_back: list[Size], repeats: int) -> dict[str, Any]:
     """(d)."""
-    times = {size: timed_round(size, repeats) for size in [*fitted, *held_back]}
+    times = timed_rounds([*fitted, *held_back], repeats)
     # Errors count as parts of the time, and no part of the work takes less than nothing.
     rows = np.array([[term / times[size] for term in terms(size)] for size in fitted])
     constants, _ = optimize.nnls(rows / rows.max(axis=0), np.ones(len(rows)))
@@ -248,7 +258,7 @@ def cost_model(fitted: list[Size], held_back: list[Size], repeats: int) -> dict[
     names = ("round_s", "feature_s", "row_s", "image_s")
     constant = dict(zip(names, constants.tolist(), strict=True))
     print(
-        f"(d) a round {constant['round_s'] * 1e3:.1f} ms, and in nanoseconds: "
+        f"(d) a round {constant['round_s'] * 1e3:.1f} ms, and in nanoseconds of each thread: "
         f"{constant['feature_s'] * 1e9:.3f} a feature, {constant['row_s'] * 1e9:.3f} an element "
         f"of V times a question, {constant['image_s'] * 1e9:.1f} an image"
     )
@@ -272,7 +282,7 @@ def main() -> None:
     parser.add_argument(
         "--folder", type=Path, help="for the file of (c), which stays there; a temporary one if not"
     )
-    parser.add_argument("--repeats", type=int, default=3, help="searches for each size of (d)")
+    parser.add_argument("--repeats", type=int, default=7, help="searches for each size of (d)")
     options = parser.parse_args()
     report: dict[str, Any] = {}
     largest, dimension = max(options.sizes), options.dimension

@@ -84,6 +84,14 @@ def test_rows_of_a_block(size):
         assert size // (threads._LEAST_BLOCKS * rows) >= 2
 
 
+def test_threads_at_work(monkeypatch):
+    """As many as have four blocks each, one at the least, and no more than there are."""
+    monkeypatch.setattr(threads, "_workers", lambda: 3)
+    assert [threads.at_work(size, 10) for size in (0, 1, 79, 80, 119, 120, 10_000)] == [
+        *(1, 1, 1, 2, 2, 3, 3)
+    ]
+
+
 def test_two_at_once_leave_blas_as_it_was(monkeypatch):
     """The first to end must not put it back, nor the second what the first had set."""
     monkeypatch.setattr(threads, "cores", lambda: 2)

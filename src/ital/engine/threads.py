@@ -99,6 +99,11 @@ def block_rows(size: int) -> int:
     return min(_MOST_ROWS, max(_LEAST_ROWS, size // (2 * _LEAST_BLOCKS)))
 
 
+def at_work(size: int, block: int) -> int:
+    """How many threads work on blocks of so many rows of ``size``: few blocks are not worth more."""
+    return max(1, min(_workers(), size // (_LEAST_BLOCKS * block)))
+
+
 @functools.cache
 def _helpers() -> ThreadPoolExecutor:
     """Threads that stay, beside the one that calls: starting one takes longer than most work."""
@@ -125,8 +130,8 @@ def for_blocks(work: Callable[[int, int], None], size: int, block: int) -> None:
             deque(starts, maxlen=0)  # nothing is left for the others
             raise
 
-    helpers = min(_workers(), size // (_LEAST_BLOCKS * block)) - 1
-    if helpers <= 0 or getattr(_inside, "work", False):
+    helpers = at_work(size, block) - 1
+    if helpers == 0 or getattr(_inside, "work", False):
         share()
         return
     with one_blas_thread():
