@@ -43,6 +43,11 @@ def post(client, state, what, **more):
     return response.json()
 
 
+def counted(client, state):
+    """The search, and where it stands."""
+    return client.get(f"{API}/searches/{state['id']}").json()
+
+
 def finished(client, url):
     """A collection, when its indexer has ended."""
     for _ in range(600):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from making import draw
-from serving import API, change, finished, post, run_ital
+from serving import API, change, counted, finished, post, run_ital
 
 import ital
 from ital.collection import index
@@ -272,7 +272,7 @@ class TestProgress:
         for answers in self.said:
             if forget:
                 client.app.state.server.searches.memory.forget(state["id"])
-            state = post(client, state, "answers", answers=answers)
+            state = counted(client, post(client, state, "answers", answers=answers))
         return state["progress"]
 
     def test_it_is_the_same(self, folder, make_client):
@@ -300,7 +300,8 @@ class TestProgress:
         with make_client(folder, index=True) as client:
             state = begin(client, 1)
             state = post(client, state, "answers", answers={"2": "no", "3": "yes", "4": "yes"})
-            wide = post_settings(client, state, {"length_scale": 0.08})
+            state = counted(client, state)
+            wide = counted(client, post_settings(client, state, {"length_scale": 0.08}))
             search = ital.Collection.open(folder).search(length_scale=0.08)
             search.query(relevant=[1])
             search.answer({2: False, 3: True, 4: True})
@@ -316,7 +317,7 @@ class TestProgress:
             state = post(client, state, "answers", answers={"2": "no"})
             with client.app.state.server.database.writing() as session:
                 session.get(EventRow, (state["id"], 2)).insight = noted
-            state = post(client, state, "answers", answers={"3": "yes"})
+            state = counted(client, post(client, state, "answers", answers={"3": "yes"}))
             before, now = state["progress"]
             assert before == {"round": 1, "relevant": 3.5, "low": None, "high": None}
             assert now["low"] <= now["relevant"] <= now["high"]

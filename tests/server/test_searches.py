@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from serving import API, answers, change, post
+from serving import API, answers, change, counted, post
+
+from ital import insight
 
 MANY = {str(picture): "no" if picture % 2 else "yes" for picture in range(5, 35)}
 
@@ -38,8 +40,7 @@ def test_whoever_asks_gets_what_was_learnt(client, marked):
     # What is said of a round is noted, whenever it is learnt.
     assert [one["round"] for one in state["progress"]] == [1]
     (asked, *_) = state["batch"]
-    after = post(client, state, "answers", answers={asked["id"]: "no"})
-    assert not after["learning"]
+    after = counted(client, post(client, state, "answers", answers={asked["id"]: "no"}))
     assert after["progress"][0] == state["progress"][0]
     assert len(after["progress"]) == 2
 
@@ -74,6 +75,25 @@ def test_another_change_finds_the_search_moved_on(client, search, marked):
 def test_few_answers_are_learnt_before_they_are_acknowledged(client, search):
     few = dict(list(MANY.items())[:24])
     assert not post(client, search, "answers", answers=few)["learning"]
+
+
+def test_the_next_questions_do_not_wait_for_where_the_search_stands(client, search, monkeypatch):
+    def count(search):
+        raise AssertionError("it takes longer than the questions")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(insight, "relevant", count)
+        patch.setattr(insight, "outlook", count)
+        state = post(client, search, "answers", answers={"7": "no"})
+    assert (state["counted"], state["progress"], state["outlook"]) == (False, [], None)
+    assert "is being counted" in state["summary"]
+    whole = counted(client, state)
+    assert (whole["counted"], len(whole["progress"])) == (True, 1)
+    assert "match" in whole["summary"]
+    assert whole["batch"] == state["batch"] != search["batch"]
+    # What was noted of a round stays, and is there at once after the next.
+    after = post(client, whole, "answers", answers={"8": "no"})
+    assert after["progress"] == whole["progress"]
 
 
 def test_many_that_are_refused_change_nothing(client, search):

@@ -142,8 +142,8 @@ def test_searches_outlive_the_server(indexed, tmp_path):
     state = web.post(f"{process.url}{API}/searches", json=body).json()
     change = {"revision": 1, "key": "k", "answers": {"7": "no", "9": "yes"}}
     url = f"{process.url}{API}/searches/{state['id']}"
-    state = web.post(f"{url}/answers", json=change).json()
-    results = web.get(f"{url}/results").json()
+    web.post(f"{url}/answers", json=change).raise_for_status()
+    state, results = web.get(url).json(), web.get(f"{url}/results").json()
     process.stop()
     process.start()
     opened = web.get(url).json()

@@ -100,7 +100,7 @@ def block_rows(size: int) -> int:
 
 
 def at_work(size: int, block: int) -> int:
-    """How many threads work on blocks of so many rows of ``size``: few blocks are not worth more."""
+    """How many threads work on blocks of so many rows of ``size``: few are not worth many."""
     return max(1, min(_workers(), size // (_LEAST_BLOCKS * block)))
 
 

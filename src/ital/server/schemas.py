@@ -232,6 +232,9 @@ class SearchState(SearchInfo):
     learning: bool
     """Whether it has yet to learn what was said, which is kept: there is no question then, and no
     outlook. Whoever asks for the search, or for its results, gets them once it has."""
+    counted: bool
+    """Whether progress, outlook and summary know of all that was said. The next questions do not
+    wait for that: whoever asks for the search gets it."""
     batch: list[Picture]
     can_undo: bool
     can_redo: bool

@@ -289,7 +289,8 @@ class Searches:
     ) -> schemas.SearchState:
         """Make a change once: on disk first, then in memory.
 
-        One of many answers is acknowledged in between. It is learnt when the search is asked for.
+        One of many answers is acknowledged in between. It is learnt when the search is asked for,
+        and only then is counted where the search stands.
         """
         digest = _digest(what, request)
         with self._database.writing() as session:
@@ -308,7 +309,9 @@ class Searches:
             if sum(len(event.labels) for event in done) > _MANY:
                 audit = session.get(AuditRow, row.id)
                 return views.acknowledged(row, events, audit is not None)
-        return self.state(search)
+        with self.memory.open(search) as opened:
+            self._suggest(opened)
+            return views.asking(opened)
 
     def _note(self, opened: Opened) -> None:
         """Note where a search stands after its last round, for the curves that the page shows."""

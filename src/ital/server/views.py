@@ -40,8 +40,8 @@ def info(row: SearchRow, events: list[EventRow]) -> schemas.SearchInfo:
     )
 
 
-def state(opened: Opened) -> schemas.SearchState:
-    """A search with its questions, which must have been chosen."""
+def asking(opened: Opened) -> schemas.SearchState:
+    """A search with its questions, which must have been chosen, and nothing that takes longer."""
     live = opened.live
     assert live.batch is not None
     known = acknowledged(opened.row, opened.events, opened.audit is not None)
@@ -49,10 +49,20 @@ def state(opened: Opened) -> schemas.SearchState:
         update={
             "learning": False,
             "batch": _pictures(live, live.batch),
-            "progress": _progress(opened),
-            "outlook": live.outlook,
-            "summary": _summary(live),
+            "summary": "How many pictures match is being counted.",
             "text_problem": live.text_problem,
+        }
+    )
+
+
+def state(opened: Opened) -> schemas.SearchState:
+    """The same with where the search stands."""
+    return asking(opened).model_copy(
+        update={
+            "counted": True,
+            "progress": _progress(opened),
+            "outlook": opened.live.outlook,
+            "summary": _summary(opened.live),
         }
     )
 
@@ -63,6 +73,7 @@ def acknowledged(row: SearchRow, events: list[EventRow], audit: bool) -> schemas
         **info(row, events).model_dump(),
         settings=schemas.Settings(**row.settings),
         learning=True,
+        counted=False,
         batch=[],
         can_undo=row.position > 1,
         can_redo=row.position < len(events),

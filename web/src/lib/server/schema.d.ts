@@ -1309,6 +1309,8 @@ export interface components {
             settings: components["schemas"]["Settings"];
             /** Learning */
             learning: boolean;
+            /** Counted */
+            counted: boolean;
             /** Batch */
             batch: components["schemas"]["Picture"][];
             /** Can Undo */

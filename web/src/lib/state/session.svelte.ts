@@ -77,7 +77,7 @@ export class Session implements OutboxHost, AuditHost, drafts.Answering {
       this.error = "";
       // An answer to an earlier question may come last.
       const ahead = state.revision - this.state.revision;
-      if (!this.#outbox.queue.length && (ahead > 0 || (ahead === 0 && this.state.learning))) this.#take(state);
+      if (!this.#outbox.queue.length && (ahead > 0 || (ahead === 0 && !this.state.counted))) this.#take(state);
     } catch (error) {
       this.#failed(error);
     }
@@ -198,9 +198,10 @@ export class Session implements OutboxHost, AuditHost, drafts.Answering {
   }
 
   arrived(state: SearchState, change: Change): void {
-    // What is shown stays until the server has learnt what it has taken.
-    if (state.learning && this.state) {
-      const { batch, progress, outlook, summary } = this.state;
+    // What is shown stays until the server has learnt what it has taken, and figures until it has counted.
+    if (!state.counted && this.state) {
+      const { progress, outlook, summary } = this.state;
+      const batch = state.learning ? this.state.batch : state.batch;
       this.#take({ ...state, batch, progress, outlook, summary });
       this.#catchUp();
     } else this.#take(state);
@@ -238,9 +239,9 @@ export class Session implements OutboxHost, AuditHost, drafts.Answering {
     this.#catchUp();
   }
 
-  /** Ask for what the server is learning, unless the answer to a change that is on its way will tell. */
+  /** Ask for what the server learns and counts, unless the answer to a change that is on its way will tell. */
   #catchUp(): void {
-    if (this.state?.learning) void this.look();
+    if (this.state && !this.state.counted) void this.look();
   }
 
   #failed(error: unknown): void {

@@ -24,13 +24,13 @@ function server(batches: number[][]) {
   vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
     if (world.away) return Promise.reject(new TypeError("away"));
     if (world.gone) return Promise.resolve(json(404, { detail: "no such search" }));
-    if (init.method === "GET") return world.learnt.then(() => json(200, { ...state(), learning: false }));
+    if (init.method === "GET") return world.learnt.then(() => json(200, { ...state(), learning: false, counted: true }));
     const body = JSON.parse(String(init.body)) as Sent["body"];
     sent.push({ path, body });
     if (world.refuse) return Promise.resolve(json(422, { detail: "no" }));
     if (body.revision !== world.revision) return Promise.resolve(json(409, { detail: "moved", state: state() }));
     world.revision++;
-    return Promise.resolve(json(200, { ...state(), ...(world.slow ? { learning: true, batch: [] } : { learning: false }) }));
+    return Promise.resolve(json(200, { ...state(), ...(world.slow ? { learning: true, batch: [] } : { learning: false }), counted: false }));
   });
   return world;
 }
@@ -98,6 +98,26 @@ describe("Session", () => {
     await vi.waitFor(() => expect(session.state?.learning).toBe(false));
     expect(session.state?.batch.map(({ id }) => id)).toEqual([3, 4]);
     expect(session.news).toBe("Round 2: 2 pictures to answer.");
+  });
+
+  it("asks the next questions at once, and keeps its figures until the server has counted", async () => {
+    const world = server([[1, 2], [3, 4]]);
+    const session = await opened();
+    const before = { progress: [{ round: 1, relevant: 7, low: 5, high: 9 }], outlook: 0.5, summary: "About 7 pictures match." };
+    session.state = { ...session.state!, ...before };
+    let count = () => {};
+    world.learnt = new Promise<void>((resolve) => (count = resolve));
+    session.labelAll([1, 2], "no");
+    await vi.waitFor(() => expect(session.state?.revision).toBe(1));
+    expect(session.state?.counted).toBe(false);
+    expect(session.state?.batch.map(({ id }) => id)).toEqual([3, 4]);
+    expect(session.state).toMatchObject(before);
+    const { news } = session;
+    expect(news).toBe("Round 2: 2 pictures to answer.");
+    count();
+    await vi.waitFor(() => expect(session.state?.counted).toBe(true));
+    expect(session.state?.summary).toBeUndefined();
+    expect(session.news).toBe(news);
   });
 
   it("shows the latest of what is learnt, whatever comes last", async () => {
