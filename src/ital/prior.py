@@ -28,7 +28,7 @@ from ital.features import Features
 from ital.gaussian import FloatArray
 from ital.kernel import Kernel
 from ital.pool import Pool
-from ital.scores import DEVIATION, Scores
+from ital.scores import BOLDNESS, DEVIATION, Scores
 
 _IMAGES = 256
 """Evenly spaced images that stand for the pool in its average."""
@@ -283,10 +283,11 @@ class Scored(Covariance):
         may differ. The variance that directions have, on average over what the process is made of,
         is t = sum lambda^2 / sum lambda with lambda the eigenvalues of its covariance, given its
         average. A label in such a direction moves it by t / (v + t) of the way from the mean to the
-        label, with v the mean variance of images, which in units of labels is about 1.
+        label, with v the mean variance of images, which in units of labels is about 1. A score
+        reaches as far, and ``BOLDNESS`` times that.
         """
         variance, typical = pool.kept((Scored, kernel), lambda: _directions(pool, kernel))
-        reach = (1 + abs(mean)) * typical / (variance + typical)
+        reach = BOLDNESS * (1 + abs(mean)) * typical / (variance + typical)
         return reach, variance * (DEVIATION * reach) ** 2
 
     def terms_at(self, points: Points) -> FloatArray:

@@ -37,6 +37,12 @@ TYPICAL, DEVIATION = 0.6, 0.6
 A score of 0.6 puts the relevant one of two images first in two cases of three. It may be useless.
 """
 
+BOLDNESS = 1.25
+"""How far a score reaches, in units of what a label does in a direction like the others.
+
+What tells two classes apart best would be 1.2 to 1.9 on five of six data sets.
+"""
+
 LEAST = 0.06
 """Scores point to what is relevant. One that seems to point away decides between equals at most."""
 
