@@ -4,9 +4,9 @@ import Standing from "../../src/components/Standing.svelte";
 import type { SearchState } from "../../src/lib/server/types";
 
 /** What the panel shows of a search. */
-function shown(state: Pick<SearchState, "progress" | "outlook">) {
+function shown(state: Pick<SearchState, "progress" | "outlook"> & { counted?: boolean }) {
   const target = document.createElement("div");
-  const panel = mount(Standing, { target, props: { state: { summary: "So far", ...state } as SearchState } });
+  const panel = mount(Standing, { target, props: { state: { summary: "So far", counted: true, ...state } as SearchState } });
   const text = (id: string) => target.querySelector(`[data-testid=${id}]`)?.textContent.replace(/\s+/g, " ").trim();
   const found = {
     summary: text("summary"),
@@ -14,6 +14,7 @@ function shown(state: Pick<SearchState, "progress" | "outlook">) {
     outlook: text("outlook"),
     line: target.querySelector("svg")?.getAttribute("aria-label"),
     meter: target.querySelector("[role=meter]")?.getAttribute("aria-valuetext"),
+    busy: target.querySelector("section")?.getAttribute("aria-busy"),
   };
   void unmount(panel);
   return found;
@@ -22,7 +23,11 @@ function shown(state: Pick<SearchState, "progress" | "outlook">) {
 describe("Standing", () => {
   it("shows a sentence and no number before the first answer", () => {
     const found = shown({ progress: [], outlook: null });
-    expect(found).toEqual({ summary: "So far", relevant: undefined, outlook: undefined, line: undefined, meter: undefined });
+    expect(found).toEqual({ summary: "So far", relevant: undefined, outlook: undefined, line: undefined, meter: undefined, busy: "false" });
+  });
+
+  it("says that its figures are not yet those of the last answers", () => {
+    expect(shown({ progress: [], outlook: null, counted: false }).busy).toBe("true");
   });
 
   it("shows how many are expected, from where to where, and what a round is likely to change", () => {
