@@ -8,6 +8,7 @@ from math import exp, log, pi, sqrt
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from literal import chosen, fitted, is_best, relevant, same, small_problems
 from scipy import stats
 
@@ -20,11 +21,15 @@ from ital.user import UserModel
 
 
 def number_of(model) -> float:
-    """The sum of P(R = 1), or one deviation above the prior's median before the first answer."""
-    if model.answers:
-        return max(sum(model.probabilities().tolist()), 1.0)
+    """The sum of P(R = 1), or one deviation above the prior's median before the first answer.
+
+    At the most it is e times as many after four answers.
+    """
     median, spread = model.prior.number(len(model.pool))
-    return max(median * exp(spread), 1.0)
+    number = median * exp(spread)
+    if model.answers:
+        number = min(sum(model.probabilities().tolist()), number * exp(model.answers / 4))
+    return max(number, 1.0)
 
 
 def weights_of(model, candidates) -> dict[int, float]:
@@ -66,13 +71,14 @@ def test_gains(problem, user):
     weights = weights_of(model, problem.candidates)
     batch, utilities = chosen(("context", {"user": user}), model, problem.candidates, 3)
     ranked = sorted(problem.candidates, key=lambda i: (-model.mean[i], i))
-    left = ranked[: max(12, int(np.ceil(number_of(model))))]
+    wide = ranked[: max(12, int(np.ceil(number_of(model))))]
+    likely = [i for rank, i in enumerate(wide) if rank < 3 or model.mean[i] > 0]
     for place, (image, row) in enumerate(zip(batch, utilities, strict=True)):
         before = doubt(process, weights, batch[:place], user)
+        left = [i for i in (wide, wide, likely)[place] if i not in batch[:place]]
         expected = {i: before - doubt(process, weights, [*batch[:place], i], user) for i in left}
         same(row, expected, 1e-5)
         is_best(image, expected, 1e-5)
-        left.remove(image)
 
 
 def images(n: int, seed: int = 0) -> np.ndarray:
@@ -185,6 +191,24 @@ def test_the_context_is_bounded(rate, looked_at):
     by_rank = sorted(found.images.tolist(), key=ranks.get)
     wanted = max(sum(ranks[image] < number for image in by_rank), 4 * context.CHOICE)
     assert found.images[found.askable].tolist() == sorted(by_rank[:wanted])
+    likely = max(sum(search.model.mean[image] > 0 for image in by_rank[:wanted]), 4)
+    assert found.images[found.likely].tolist() == sorted(by_rank[:likely])
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 12), st.booleans(), st.sampled_from(["learn", None, 0.05, 0.9]))
+def test_half_of_a_batch_is_likely_relevant(k, answered, rate):
+    """Or among as many of the best-ranked as there are questions, where fewer are likely."""
+    search = Search(images(300), base_rate=rate, length_scale=1.0, seed=0)
+    search.query(relevant=[0])
+    if answered:
+        search.answer({1: True, 2: False, 3: False})
+    candidates, mean = search.candidates, search.model.mean
+    ranked = candidates[:][np.argsort(-mean[candidates[:]], kind="stable")]
+    likely = {i for rank, i in enumerate(ranked.tolist()) if rank < k or mean[i] > 0}
+    batch = search.suggest(k).tolist()
+    assert len(set(batch)) == k
+    assert set(batch[k - k // 2 :]) <= likely
 
 
 @pytest.mark.parametrize(
@@ -194,7 +218,11 @@ def test_before_the_first_answer_it_is_as_wide_as_the_prior_allows(rate, number)
     search = Search(images(1000), base_rate=rate, length_scale=1.0)
     search.query(relevant=[0])
     assert context._number(search.model) == pytest.approx(number)
-    search.answer({3: False})
+    for answered in range(1, 13):
+        search.answer({10 * answered: answered == 2})
+        # What a few answers tell reaches e times as far with every four of them.
+        reached = number * exp(answered / 4)
+        assert context._number(search.model) == pytest.approx(min(search.model.expected, reached))
     assert context._number(search.model) == search.model.expected
 
 
@@ -221,13 +249,18 @@ def test_after_the_first_image_those_that_tell_most_are_left(monkeypatch):
     search = searched(400, base_rate=0.5)
     candidates = np.setdiff1d(np.arange(400), list(search.labels))
     chance = np.random.default_rng(0)
-    utilities = search.strategy.select_with_utilities(search.model, candidates, 2, chance)[1]
-    counts = (~np.isnan(utilities)).sum(axis=1)
-    assert counts[0] > 2 * context.KEPT
-    assert counts[1] == 2 * context.KEPT - 1
-    alone = utilities[0, ~np.isnan(utilities[1])]
-    assert alone.min() >= np.sort(utilities[0][~np.isnan(utilities[0])])[-2 * context.KEPT]
+    utilities = search.strategy.select_with_utilities(search.model, candidates, 3, chance)[1]
+    known = ~np.isnan(utilities)
+    kept = 3 * context.KEPT
+    assert known[0].sum() > kept
+    assert known[1].sum() == kept - 1
+    assert utilities[0, known[1]].min() >= np.sort(utilities[0, known[0]])[-kept]
+    # Of those that are likely relevant, too.
+    likely = known[0] & (search.model.mean[candidates] > 0)
+    assert likely.sum() > kept - 2
+    assert kept - 2 <= known[2].sum() <= kept
+    assert utilities[0, known[2]].min() >= np.sort(utilities[0, likely])[-kept]
     monkeypatch.setattr(context, "KEPT", 400)
-    everything = search.strategy.select_with_utilities(search.model, candidates, 2, chance)[1]
-    seen = ~np.isnan(utilities)
-    np.testing.assert_allclose(utilities[seen], everything[seen])
+    everything = search.strategy.select_with_utilities(search.model, candidates, 3, chance)[1]
+    # What comes after the second image depends on which it is.
+    np.testing.assert_allclose(utilities[:2][known[:2]], everything[:2][known[:2]])

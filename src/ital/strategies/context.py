@@ -9,7 +9,9 @@ and what the answers F to a batch tell of all that is looked at is
 
 Where they are many, a few hundred are drawn just so, evenly along the ranking. Candidates are the
 images of these that are looked at more likely than not, w_c >= 1/2: questions are about what the
-ranking is about to show. A batch is built greedily over the tree of its answers. An answer updates
+ranking is about to show. For half of a batch they are those that are relevant more likely than not:
+people want to be asked about what they look for, and not only about where it ends.
+A batch is built greedily over the tree of its answers. An answer updates
 the process in the way in which it will update the model: covariances depend on which images were
 answered, but not on how, so that only means differ between the branches of the tree.
 `docs/method.md` derives this, and tells how far off each approximation is.
@@ -44,6 +46,9 @@ SHARE = 4.0
 
 LEAST = 100
 """Images looked at, however few are expected."""
+
+GROWTH = 0.25
+"""By how much log N may grow with an answer: four of them reach e times as far as those before."""
 
 DRAWN = 256
 """Images that stand for these. The time for a batch grows with the square of their number."""
@@ -131,18 +136,20 @@ class Context(Strategy):
 
         That is NaN for those that are no candidates, or no longer.
         """
-        tree, left = _Tree(model, shown, self.user or UserModel()), shown.askable
-        for _ in range(min(k, len(left))):
+        tree = _Tree(model, shown, self.user or UserModel())
+        wide, likely = shown.askable, shown.likely
+        for place in range(min(k, len(wide))):
+            left = likely if place >= k - k // 2 else wide
             gains = tree.gains(left)
             best = gains.max()
-            chosen = int(np.argmax(gains >= best - _TIE * abs(best)))
-            position = int(left[chosen])
+            position = int(left[np.argmax(gains >= best - _TIE * abs(best))])
             utilities = np.full(len(shown.images), np.nan)
             utilities[left] = gains
             yield position, utilities
             tree.ask(position)
-            kept = np.sort(largest(gains, KEPT * k))
-            left = left[kept[kept != chosen]]
+            if place == 0:
+                wide, likely = (_telling(some, utilities, KEPT * k) for some in (wide, likely))
+            wide, likely = wide[wide != position], likely[likely != position]
 
 
 @dataclass(frozen=True)
@@ -153,6 +160,8 @@ class _Shown:
     weights: FloatArray
     askable: IntArray
     """Positions of those that may be asked about."""
+    likely: IntArray
+    """Of these, those that are relevant more likely than not, and as many as a batch at least."""
 
     @staticmethod
     def of(model: RelevanceModel, candidates: Candidates, k: int) -> _Shown:
@@ -168,14 +177,17 @@ class _Shown:
         order = np.argsort(images)
         # rank <= number: more likely than not, the image is looked at.
         first = max(int(np.searchsorted(places, number)), CHOICE * k)
-        return _Shown(images[order], weights[order], np.flatnonzero(order < first))
+        positive = int(np.searchsorted(-model.moments(images)[0], 0.0))
+        ends = first, min(max(positive, k), first)
+        return _Shown(images[order], weights[order], *(np.flatnonzero(order < end) for end in ends))
 
     def beside(self, batch: IntArray) -> _Shown:
         """With the images of a batch, which need not matter."""
         images = np.union1d(self.images, batch)
         weights = np.zeros(len(images))
         weights[np.searchsorted(images, self.images)] = self.weights
-        return _Shown(images, weights, np.searchsorted(images, batch))
+        asked = np.searchsorted(images, batch)
+        return _Shown(images, weights, asked, asked)
 
 
 def _number(model: RelevanceModel) -> float:
@@ -183,12 +195,17 @@ def _number(model: RelevanceModel) -> float:
 
     Before the first answer, when nobody has said what likeness to an example is worth, that is far
     too low where kinds are large. Then it is as many as there may well be by the prior: one
-    deviation above its median.
+    deviation above its median. After a few answers it may be far too high, for they do not tell
+    how it is much further down than they were about.
     """
-    if model.answers:
-        return model.expected
     median, spread = model.prior.number(len(model.pool))
-    return float(median * np.exp(spread))
+    at_most = float(median * np.exp(spread + GROWTH * model.answers))
+    return min(model.expected, at_most) if model.answers else at_most
+
+
+def _telling(positions: IntArray, utilities: FloatArray, count: int) -> IntArray:
+    """The positions, ascending, of the images that tell most by themselves."""
+    return np.sort(positions[largest(utilities[positions], count)])
 
 
 @dataclass(frozen=True)
