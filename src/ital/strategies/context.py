@@ -9,11 +9,12 @@ and what the answers F to a batch tell of all that is looked at is
 
 Where they are many, a few hundred are drawn just so, evenly along the ranking. Candidates are the
 images of these that are looked at more likely than not, w_c >= 1/2: questions are about what the
-ranking is about to show. For half of a batch they are those that are relevant more likely than not:
-people want to be asked about what they look for, and not only about where it ends.
-A batch is built greedily over the tree of its answers. An answer updates
-the process in the way in which it will update the model: covariances depend on which images were
-answered, but not on how, so that only means differ between the branches of the tree.
+ranking is about to show. For one question in four they are those that are relevant more likely than
+not: people want to be asked about what they look for, and not only about where it ends.
+
+A batch is built greedily over the tree of its answers. An answer updates the process in the way in
+which it will update the model: covariances depend on which images were answered, but not on how, so
+that only means differ between the branches of the tree.
 `docs/method.md` derives this, and tells how far off each approximation is.
 """
 
@@ -64,6 +65,9 @@ CHOICE, KEPT = 4, 16
 
 Kept are those that tell most by themselves. Batches learn as well as if all were.
 """
+
+LIKELY = 0.25
+"""Part of a batch that is about images that are relevant more likely than not."""
 
 _BLOCK = 1 << 16
 """Entropies after answers that are computed at a time, such that they stay in a core's cache."""
@@ -139,7 +143,7 @@ class Context(Strategy):
         tree = _Tree(model, shown, self.user or UserModel())
         wide, likely = shown.askable, shown.likely
         for place in range(min(k, len(wide))):
-            left = likely if place >= k - k // 2 else wide
+            left = likely if place >= k - round(LIKELY * k) else wide
             gains = tree.gains(left)
             best = gains.max()
             position = int(left[np.argmax(gains >= best - _TIE * abs(best))])
