@@ -141,7 +141,8 @@ class Context(Strategy):
         That is NaN for those that are no candidates, or no longer.
         """
         tree = _Tree(model, shown, self.user or UserModel())
-        wide, likely = shown.askable, shown.likely
+        wide = shown.askable
+        likely = tree.likely(wide, k)
         for place in range(min(k, len(wide))):
             left = likely if place >= k - round(LIKELY * k) else wide
             gains = tree.gains(left)
@@ -164,8 +165,6 @@ class _Shown:
     weights: FloatArray
     askable: IntArray
     """Positions of those that may be asked about."""
-    likely: IntArray
-    """Of these, those that are relevant more likely than not, and as many as a batch at least."""
 
     @staticmethod
     def of(model: RelevanceModel, candidates: Candidates, k: int) -> _Shown:
@@ -181,17 +180,14 @@ class _Shown:
         order = np.argsort(images)
         # rank <= number: more likely than not, the image is looked at.
         first = max(int(np.searchsorted(places, number)), CHOICE * k)
-        positive = int(np.searchsorted(-model.moments(images)[0], 0.0))
-        ends = first, min(max(positive, k), first)
-        return _Shown(images[order], weights[order], *(np.flatnonzero(order < end) for end in ends))
+        return _Shown(images[order], weights[order], np.flatnonzero(order < first))
 
     def beside(self, batch: IntArray) -> _Shown:
         """With the images of a batch, which need not matter."""
         images = np.union1d(self.images, batch)
         weights = np.zeros(len(images))
         weights[np.searchsorted(images, self.images)] = self.weights
-        asked = np.searchsorted(images, batch)
-        return _Shown(images, weights, asked, asked)
+        return _Shown(images, weights, np.searchsorted(images, batch))
 
 
 def _number(model: RelevanceModel) -> float:
@@ -244,6 +240,14 @@ class _Tree:
         self._channel = user.channel[[0, 2]]
         self._skipped = 1 - user.p_label
         self._asked = 0
+
+    def likely(self, positions: IntArray, least: int) -> IntArray:
+        """Those that are relevant more likely than not, and so many of the best at the least."""
+        means = self._branches[0].means[0, positions]
+        chosen = means > 0
+        chosen[largest(means, least)] = True
+        found: IntArray = positions[chosen]
+        return found
 
     def doubt(self) -> float:
         """The entropy that is left in the context, in nats."""
