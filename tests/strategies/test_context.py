@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import exp, log, pi, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from scipy import stats
 import oracle
 from generators import users
 from ital import Search
+from ital.baserate import prior_of
 from ital.engine import threads
 from ital.strategies import Context, context
 from ital.user import UserModel
@@ -75,7 +77,8 @@ def test_gains(problem, user):
     likely = [i for rank, i in enumerate(wide) if rank < 3 or model.mean[i] > 0]
     for place, (image, row) in enumerate(zip(batch, utilities, strict=True)):
         before = doubt(process, weights, batch[:place], user)
-        left = [i for i in (wide, wide, likely)[place] if i not in batch[:place]]
+        candidates = likely if place == 2 and not model.answers else wide
+        left = [i for i in candidates if i not in batch[:place]]
         expected = {i: before - doubt(process, weights, [*batch[:place], i], user) for i in left}
         same(row, expected, 1e-5)
         is_best(image, expected, 1e-5)
@@ -194,13 +197,11 @@ def test_the_context_is_bounded(rate, looked_at):
 
 
 @settings(max_examples=30)
-@given(st.integers(1, 12), st.booleans(), st.sampled_from(["learn", None, 0.05, 0.9]))
-def test_a_quarter_of_a_batch_is_likely_relevant(k, answered, rate):
+@given(st.integers(1, 12), st.sampled_from(["learn", None, 0.05, 0.9]))
+def test_a_quarter_of_the_first_batch_is_likely_relevant(k, rate):
     """Or among as many of the best-ranked as there are questions, where fewer are likely."""
     search = Search(images(300), base_rate=rate, length_scale=1.0, seed=0)
     search.query(relevant=[0])
-    if answered:
-        search.answer({1: True, 2: False, 3: False})
     candidates, mean = search.candidates, search.model.mean
     ranked = candidates[:][np.argsort(-mean[candidates[:]], kind="stable")]
     likely = {i for rank, i in enumerate(ranked.tolist()) if rank < k or mean[i] > 0}
@@ -208,6 +209,15 @@ def test_a_quarter_of_a_batch_is_likely_relevant(k, answered, rate):
     assert len(set(batch)) == k
     quarter = [0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3][k]
     assert set(batch[k - quarter :]) <= likely
+
+
+def test_all_other_questions_may_be_about_all_that_is_looked_at():
+    """Where few images are likely relevant, it is about others that answers tell most."""
+    search = Search(images(1000), length_scale=0.3, seed=0)
+    search.query(relevant=[0])
+    assert (search.model.mean[search.suggest(4)] > 0).tolist() == [False, False, False, True]
+    search.answer({search.suggest(1)[0]: True})
+    assert (search.model.mean[search.suggest(4)] < 0).all()
 
 
 @pytest.mark.parametrize(
@@ -223,6 +233,13 @@ def test_before_the_first_answer_it_is_as_wide_as_the_prior_allows(rate, number)
         reached = number * exp(answered / 4)
         assert context._number(search.model) == pytest.approx(min(search.model.expected, reached))
     assert context._number(search.model) == search.model.expected
+
+
+@pytest.mark.parametrize(("answers", "number"), [(0, 270 * exp(0.02)), (40, 300), (10_000, 300)])
+def test_the_number_is_never_more_than_there_are(answers, number):
+    """However many answers there are: e to the power of a quarter of them is no number then."""
+    model = SimpleNamespace(pool=range(300), prior=prior_of(0.9), answers=answers, expected=300.0)
+    assert context._number(model) == pytest.approx(number)
 
 
 def test_the_same_batch_on_any_number_of_threads(monkeypatch):

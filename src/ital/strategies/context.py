@@ -9,8 +9,8 @@ and what the answers F to a batch tell of all that is looked at is
 
 Where they are many, a few hundred are drawn just so, evenly along the ranking. Candidates are the
 images of these that are looked at more likely than not, w_c >= 1/2: questions are about what the
-ranking is about to show. For one question in four they are those that are relevant more likely than
-not: people want to be asked about what they look for, and not only about where it ends.
+ranking is about to show. Before the first answer, one question in four is about those that are
+relevant more likely than not: nobody has said yet whether likeness to the example is what is meant.
 
 A batch is built greedily over the tree of its answers. An answer updates the process in the way in
 which it will update the model: covariances depend on which images were answered, but not on how, so
@@ -67,7 +67,7 @@ Kept are those that tell most by themselves. Batches learn as well as if all wer
 """
 
 LIKELY = 0.25
-"""Part of a batch that is about images that are relevant more likely than not."""
+"""Part of the first batch that is about images that are relevant more likely than not."""
 
 _BLOCK = 1 << 16
 """Entropies after answers that are computed at a time, such that they stay in a core's cache."""
@@ -143,8 +143,9 @@ class Context(Strategy):
         tree = _Tree(model, shown, self.user or UserModel())
         wide = shown.askable
         likely = tree.likely(wide, k)
+        widely = k if model.answers else k - round(LIKELY * k)
         for place in range(min(k, len(wide))):
-            left = likely if place >= k - round(LIKELY * k) else wide
+            left = wide if place < widely else likely
             gains = tree.gains(left)
             best = gains.max()
             position = int(left[np.argmax(gains >= best - _TIE * abs(best))])
@@ -198,8 +199,10 @@ def _number(model: RelevanceModel) -> float:
     deviation above its median. After a few answers it may be far too high, for they do not tell
     how it is much further down than they were about.
     """
-    median, spread = model.prior.number(len(model.pool))
-    at_most = float(median * np.exp(spread + GROWTH * model.answers))
+    images = len(model.pool)
+    median, spread = model.prior.number(images)
+    reach = min(spread + GROWTH * model.answers, np.log(images / median))
+    at_most = float(median * np.exp(reach))
     return min(model.expected, at_most) if model.answers else at_most
 
 
