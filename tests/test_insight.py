@@ -28,6 +28,18 @@ def test_nothing_can_be_told_before_the_first_answer(search):
     assert insight.advice(search, search.suggest(4), 0.5) is None
 
 
+@pytest.mark.parametrize("rate", ["learn", None])
+def test_questions_about_what_is_likeliest_come_first(rate):
+    search = ital.Search(np.random.default_rng(1).normal(size=(60, 5)), base_rate=rate, seed=0)
+    search.query(relevant=[3], irrelevant=[9])
+    batch = search.suggest(8)
+    ordered = insight.likeliest_first(search, batch)
+    assert sorted(ordered.tolist()) == sorted(batch.tolist())
+    chances = {image: how.probability for image, how in search.how_asked(batch.tolist()).items()}
+    told = [chances[image] for image in ordered.tolist()]
+    assert told == sorted(told, reverse=True) != [chances[image] for image in batch.tolist()]
+
+
 def test_nothing_can_be_told_without_a_base_rate(search):
     plain = ital.Search(search.model.pool, base_rate=None, seed=0)
     plain.replay(search.events)

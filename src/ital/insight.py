@@ -17,6 +17,7 @@ from ital.checks import Identifier, IntArray
 from ital.engine import one_blas_thread
 from ital.gaussian import FloatArray
 from ital.intervals import EVERYTHING, Estimate
+from ital.order import largest
 from ital.search import Search
 from ital.user import UserModel
 
@@ -59,6 +60,16 @@ def relevant(search: Search) -> Estimate | None:
         return None
     counted = search.census()
     return _estimate(float(counted.sums[-1]), counted.relevant(len(search)))
+
+
+def likeliest_first(search: Search, questions: IntArray) -> IntArray:
+    """Questions in the order in which people like them: those that look like what is meant first.
+
+    A strategy names first what tells most, which may look quite unlike it.
+    """
+    asked = search.how_asked(questions.tolist())
+    chances = [asked[image].probability for image in questions.tolist()]
+    return questions[largest(np.array(chances, dtype=float))]
 
 
 def thresholds(search: Search, steps: int = 100) -> list[Threshold]:

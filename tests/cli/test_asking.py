@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ital import Answer, Search
+from ital import Answer, Search, insight
 from ital.cli.asking import Asking
 
 FEATURES = np.random.default_rng(0).normal(size=(12, 4))
@@ -20,7 +20,7 @@ def test_rounds_are_those_of_a_search_that_is_answered_at_once():
     other = Search(FEATURES, seed=0)
     other.query(relevant=[3])
     for _ in range(2):
-        batch = other.suggest(3)
+        batch = insight.likeliest_first(other, other.suggest(3))
         other.answer({int(one): FEATURES[one, 0] > 0 for one in batch})
         for number, one in enumerate(batch, start=1):
             assert asking.question == one

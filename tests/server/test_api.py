@@ -15,6 +15,7 @@ from PIL import Image
 from serving import API, answers, change, counted, finished, post
 
 import ital
+from ital import insight
 from ital.collection.store import Store
 from ital.engine import ClusterError
 
@@ -136,7 +137,8 @@ class TestSearches:
         mine.query(relevant=[3])
         state = search
         for number in range(4):
-            assert [one["id"] for one in state["batch"]] == mine.suggest(4).tolist()
+            batch = insight.likeliest_first(mine, mine.suggest(4))
+            assert [one["id"] for one in state["batch"]] == batch.tolist()
             said = {one["id"]: one["id"] % 2 == 0 for one in state["batch"]}
             words = {str(one): "yes" if yes else "no" for one, yes in said.items()}
             if number == 2:  # one that cannot be said

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ital.answers import Answer
 from ital.checks import Identifier
 from ital.history import Event, joined
+from ital.insight import likeliest_first
 from ital.search import Search
 
 
@@ -56,11 +57,10 @@ class Asking:
     def _begin(self) -> None:
         """Ask the questions of the next round."""
         self._before, self._told = list(self.search.events), []
-        known = self.search.labels
-        left = len(known) < len(self.search)
-        self._asked = (
-            [Identifier(int(one)) for one in self.search.suggest(self._size)] if left else []
-        )
+        self._asked = []
+        if len(self.search.labels) < len(self.search):
+            batch = likeliest_first(self.search, self.search.suggest(self._size))
+            self._asked = [Identifier(int(one)) for one in batch]
 
     def _return(self) -> bool:
         """Go back to the end of the round before, if its last question can be asked again."""

@@ -198,7 +198,7 @@ class Memory:
             live.batch = np.empty(0, np.int64)
             return
         with self._turn:
-            live.batch = live.search.suggest(count)
+            live.batch = insight.likeliest_first(live.search, live.search.suggest(count))
 
     def how_asked(
         self, search: str, revision: int, images: Iterable[int]
