@@ -261,13 +261,6 @@ def test_the_user_is_that_of_the_search_unless_given():
         Context("perfect")  # type: ignore[arg-type]
 
 
-def test_the_other_questions_may_be_about_all_that_is_looked_at():
-    """Where few images are likely relevant, it is about others that answers tell most."""
-    search = Search(images(1000), length_scale=0.3, seed=0)
-    search.query(relevant=[0])
-    assert (search.model.mean[search.suggest(4)] > 0).tolist() == [False, False, False, True]
-
-
 def test_after_the_first_image_those_that_tell_most_are_left(monkeypatch):
     search = searched(400, base_rate=0.5)
     candidates = np.setdiff1d(np.arange(400), list(search.labels))
